@@ -1,0 +1,37 @@
+# Finds CUDA or leaves it out. Afterwards AUTOSPMV_WITH_CUDA says which.
+
+set(AUTOSPMV_WITH_CUDA OFF)
+if(NOT AUTOSPMV_CUDA MATCHES "^(ON|OFF|AUTO)$")
+  message(FATAL_ERROR "AUTOSPMV_CUDA is '${AUTOSPMV_CUDA}'; it takes ON, OFF or AUTO")
+endif()
+if(AUTOSPMV_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+# One real architecture, and one virtual one that the driver compiles for everything else from compute 7.5 on.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90-real)
+endif()
+
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  if(AUTOSPMV_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "AUTOSPMV_CUDA is ON and no CUDA compiler was found (is nvcc on the PATH?)")
+  endif()
+  message(STATUS "No CUDA compiler: building the host backend only")
+  return()
+endif()
+
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+set(AUTOSPMV_WITH_CUDA ON)
+
+# CMake before 3.26 does not know that nvcc 13 takes C++20, and would silently compile C++17.
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
