@@ -1,0 +1,76 @@
+#include "core/array.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "core/cuda/runtime.hpp"
+#include "core/error.hpp"
+
+namespace autospmv {
+
+namespace detail {
+
+namespace {
+// Whole cache lines for vector loads, and the alignment that cudaMalloc gives.
+constexpr std::align_val_t host_alignment{256};
+}  // namespace
+
+void* allocate_bytes(std::size_t bytes, Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda::allocate(bytes, place.ordinal);
+  }
+  void* data = ::operator new(bytes, host_alignment, std::nothrow);
+  if (data == nullptr) throw Error("out of memory: " + std::to_string(bytes) + " bytes on the host");
+  return data;
+}
+
+void release_bytes(void* data, std::size_t /*bytes*/, Place place) noexcept {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda::release(data, place.ordinal);
+      return;
+    }
+  }
+  ::operator delete(data, host_alignment);
+}
+
+}  // namespace detail
+
+void copy_bytes(void* to, const void* from, std::size_t bytes, Place place, Stream stream) {
+  if (bytes == 0) return;
+  if constexpr (built_with_cuda) {
+    // A host array may be filled from device memory, so the device decides only where there is no choice.
+    if (place.backend == Backend::cuda || memory_at(from) == Memory::device) {
+      cuda::copy(to, from, bytes, stream);
+      if (place.backend == Backend::host) cuda::synchronize_stream(stream);
+      return;
+    }
+  }
+  std::memcpy(to, from, bytes);
+}
+
+void fill_bytes(void* to, int byte, std::size_t bytes, Place place, Stream stream) {
+  if (bytes == 0) return;
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda::fill(to, byte, bytes, stream);
+      return;
+    }
+  }
+  std::memset(to, byte, bytes);
+}
+
+void trim_memory(Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) cuda::trim(place.ordinal);
+  }
+}
+
+Memory memory_at(const void* pointer) {
+  if constexpr (built_with_cuda) {
+    if (cuda::device_of(pointer) >= 0) return Memory::device;
+  }
+  return Memory::host;
+}
+
+}  // namespace autospmv

@@ -1,0 +1,37 @@
+// Scans, sorts and reductions on the device, compiled once here so that a format's kernels compile fast. All run in
+// the order of the stream and take their scratch memory from the pool.
+#pragma once
+
+#include <cstdint>
+
+#include "core/array.hpp"
+#include "core/stream.hpp"
+
+namespace autospmv::cuda {
+
+/// out[i] = in[0] + ... + in[i - 1], for size elements; in and out may be the same.
+template <class V>
+void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream);
+
+/// The sum and the largest of size elements, 0 of none; waits for the stream.
+template <class V>
+V sum(const V* in, std::int64_t size, Place place, Stream stream);
+template <class V>
+V maximum(const V* in, std::int64_t size, Place place, Stream stream);
+
+/// The sum of 32-bit integers that may exceed 32 bits; waits for the stream.
+std::int64_t sum_wide(const std::int32_t* in, std::int64_t size, Place place, Stream stream);
+
+/// Sorts the pairs by key, stably; only the lowest `key_bits` bits of the keys count.
+template <class K, class V>
+void sort_pairs(Array<K>& keys, Array<V>& values, int key_bits, Stream stream);
+
+/// Writes the positions of the nonzero flags to `out`, in order, and returns how many; waits for the stream.
+std::int64_t flagged_positions(const std::uint8_t* flags, std::int64_t size, std::int32_t* out, Place place,
+                               Stream stream);
+
+/// Reads one element of device memory; waits for the stream.
+template <class V>
+V read(const V* in, Stream stream);
+
+}  // namespace autospmv::cuda

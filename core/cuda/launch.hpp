@@ -1,0 +1,23 @@
+// Grid sizes, and the loops that kernels share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/error.hpp"
+
+namespace autospmv::cuda {
+
+inline constexpr int warp_size = 32;
+
+/// Threads of a block for kernels whose block size is no matter of tuning.
+inline constexpr int default_block = 256;
+
+/// Blocks that give `threads` threads, at least one.
+inline unsigned grid_for(std::int64_t threads, int block = default_block) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (threads + block - 1) / block);
+  if (blocks > 0x7fffffff) throw DeviceError("a grid of " + std::to_string(blocks) + " blocks is more than CUDA takes");
+  return static_cast<unsigned>(blocks);
+}
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,194 @@
+#include "core/cuda/runtime.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <source_location>
+#include <string>
+
+#include "core/cuda/check.hpp"
+#include "core/error.hpp"
+
+namespace autospmv::cuda {
+
+void check(cudaError_t status, std::source_location where) {
+  if (status == cudaSuccess) return;
+  // Clears errors that are not sticky, so that a later check does not report this one again.
+  ignore(cudaGetLastError());
+  std::string file = where.file_name();
+  file = file.substr(file.find_last_of('/') + 1);
+  throw DeviceError(std::string("CUDA: ") + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ", at " +
+                    file + ":" + std::to_string(where.line()) + ")");
+}
+
+namespace {
+
+int device_count() {
+  int count = 0;
+  const auto status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) ignore(cudaGetLastError());
+  return status == cudaSuccess ? count : 0;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// What the library keeps for each device as long as the process lives. Never destroyed: by the time static
+// destructors run the driver may be gone, and it reclaims everything anyway.
+struct DeviceState {
+  cudaMemPool_t pool = nullptr;
+  cudaStream_t setup = nullptr;
+
+  explicit DeviceState(int ordinal) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = ordinal;
+    check(cudaMemPoolCreate(&pool, &properties));
+    // What a trial gives back is what the next one wants; trim_memory() returns it to the device.
+    std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
+    const int previous = enter_device(ordinal);
+    check(cudaStreamCreateWithFlags(&setup, cudaStreamNonBlocking));
+    leave_device(previous);
+  }
+};
+
+DeviceState& state_of(int ordinal) {
+  static std::mutex mutex;
+  static auto& states = *new std::vector<std::unique_ptr<DeviceState>>();
+  const std::scoped_lock lock(mutex);
+  const auto index = static_cast<std::size_t>(ordinal);
+  if (states.size() <= index) states.resize(index + 1);
+  if (!states[index]) states[index] = std::make_unique<DeviceState>(ordinal);
+  return *states[index];
+}
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal));
+  return value;
+}
+
+}  // namespace
+
+std::vector<Device> devices() {
+  std::vector<Device> all;
+  int runtime = 0;
+  int driver = 0;
+  const int count = device_count();
+  if (count == 0) return all;
+  check(cudaRuntimeGetVersion(&runtime));
+  check(cudaDriverGetVersion(&driver));
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, ordinal));
+    Device device;
+    device.backend = Backend::cuda;
+    device.ordinal = ordinal;
+    device.name = properties.name;
+    device.multiprocessors = properties.multiProcessorCount;
+    device.clock_mhz = attribute(cudaDevAttrClockRate, ordinal) / 1000;
+    device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+    device.cache_bytes = properties.l2CacheSize;
+    device.toolkit = "CUDA " + version_text(runtime);
+    device.driver = version_text(driver);
+    all.push_back(std::move(device));
+  }
+  return all;
+}
+
+std::int64_t free_memory(int ordinal) {
+  const int previous = enter_device(ordinal);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  const auto status = cudaMemGetInfo(&free, &total);
+  leave_device(previous);
+  check(status);
+  // Memory the pool holds but nobody uses can be allocated too.
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  return static_cast<std::int64_t>(free + (reserved - used));
+}
+
+Stream setup_stream(int ordinal) { return {state_of(ordinal).setup}; }
+
+void order_after(int ordinal, Stream later, Stream earlier) {
+  if (later == earlier) return;
+  const int previous = enter_device(ordinal);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  const auto recorded = cudaEventRecord(event, earlier.handle);
+  const auto waiting = recorded == cudaSuccess ? cudaStreamWaitEvent(later.handle, event, 0) : recorded;
+  ignore(cudaEventDestroy(event));
+  leave_device(previous);
+  check(waiting);
+}
+
+void synchronize_stream(Stream stream) { check(cudaStreamSynchronize(stream.handle)); }
+
+void synchronize_device(int ordinal) {
+  const int previous = enter_device(ordinal);
+  const auto status = cudaDeviceSynchronize();
+  leave_device(previous);
+  check(status);
+}
+
+int enter_device(int ordinal) {
+  int current = 0;
+  check(cudaGetDevice(&current));
+  if (current == ordinal) return -1;
+  check(cudaSetDevice(ordinal));
+  return current;
+}
+
+void leave_device(int previous) noexcept {
+  if (previous >= 0) ignore(cudaSetDevice(previous));
+}
+
+void* allocate(std::size_t bytes, int ordinal) {
+  auto& state = state_of(ordinal);
+  void* data = nullptr;
+  check(cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup));
+  return data;
+}
+
+void release(void* data, int ordinal) noexcept {
+  try {
+    ignore(cudaFreeAsync(data, state_of(ordinal).setup));
+  } catch (const std::exception&) {
+    // The device is gone, and its memory with it.
+  }
+}
+
+void trim(int ordinal) {
+  auto& state = state_of(ordinal);
+  check(cudaStreamSynchronize(state.setup));
+  check(cudaMemPoolTrimTo(state.pool, 0));
+}
+
+void copy(void* to, const void* from, std::size_t bytes, Stream stream) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.handle));
+}
+
+void fill(void* to, int byte, std::size_t bytes, Stream stream) {
+  check(cudaMemsetAsync(to, byte, bytes, stream.handle));
+}
+
+int device_of(const void* pointer) {
+  cudaPointerAttributes attributes{};
+  const auto status = cudaPointerGetAttributes(&attributes, pointer);
+  if (status != cudaSuccess) {
+    ignore(cudaGetLastError());
+    return -1;
+  }
+  const bool on_device = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return on_device ? attributes.device : -1;
+}
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,33 @@
+// The CUDA side of core/device.hpp and core/array.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/stream.hpp"
+
+namespace autospmv::cuda {
+
+std::vector<Device> devices();
+std::int64_t free_memory(int ordinal);
+Stream setup_stream(int ordinal);
+void order_after(int ordinal, Stream later, Stream earlier);
+void synchronize_stream(Stream stream);
+void synchronize_device(int ordinal);
+
+/// Makes `ordinal` current and returns the device that was; -1 where it was current already.
+int enter_device(int ordinal);
+void leave_device(int previous) noexcept;
+
+void* allocate(std::size_t bytes, int ordinal);
+void release(void* data, int ordinal) noexcept;
+void trim(int ordinal);
+void copy(void* to, const void* from, std::size_t bytes, Stream stream);
+void fill(void* to, int byte, std::size_t bytes, Stream stream);
+
+/// The device that holds the memory, -1 for host memory.
+int device_of(const void* pointer);
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,69 @@
+// The devices a product can run on, and what a format or the tuner needs to know of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/stream.hpp"
+#include "core/types.hpp"
+
+namespace autospmv {
+
+/// Where memory lies and work runs.
+struct Place {
+  Backend backend = Backend::host;
+  int ordinal = 0;  ///< CUDA ordinal; 0 on the host
+
+  [[nodiscard]] Memory memory() const { return memory_of(backend); }
+  friend bool operator==(Place, Place) = default;
+};
+
+struct Device : Place {
+  std::string name;          ///< "NVIDIA H200", or the processor's own name and its number of threads
+  int multiprocessors = 0;   ///< CUDA: multiprocessors; host: threads that OpenMP gives us
+  int clock_mhz = 0;         ///< highest clock, 0 where unknown
+  std::int64_t memory_bytes = 0;
+  std::int64_t cache_bytes = 0;  ///< CUDA: L2; host: last-level cache
+  std::string toolkit;           ///< CUDA: runtime version; host: compiler
+  std::string driver;            ///< CUDA: driver version; host: empty
+};
+
+/// This machine's processor, with as many threads as OpenMP uses now.
+Device host_device();
+
+/// Every CUDA device, none in a build or on a machine without CUDA.
+std::vector<Device> cuda_devices();
+
+/// The first CUDA device where there is one, else the host.
+Device default_device();
+
+/// Memory that can be allocated on the device now.
+std::int64_t free_memory(Place place);
+
+/// The stream on which matrices are uploaded, read and converted: one for each CUDA device, alive as long as the
+/// process. The default Stream on the host.
+Stream setup_stream(Place place);
+
+/// What is given to `later` from now on runs after what `earlier` holds now; nothing on the host.
+void order_after(Place place, Stream later, Stream earlier);
+
+/// Blocks until the stream has run dry; nothing on the host.
+void synchronize(Place place, Stream stream);
+
+/// Blocks until everything given to the device has run; nothing on the host.
+void synchronize(Place place);
+
+/// Makes a CUDA device the calling thread's current one, and puts the former one back. Nothing on the host.
+class DeviceScope {
+ public:
+  explicit DeviceScope(Place place);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = -1;
+};
+
+}  // namespace autospmv

@@ -1,0 +1,107 @@
+#include "core/load.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <complex>
+#include <filesystem>
+#include <system_error>
+
+#include "core/archive.hpp"
+#include "core/error.hpp"
+#include "core/generators.hpp"
+#include "core/matrix_market.hpp"
+#include "core/parallel.hpp"
+#include "core/random.hpp"
+
+namespace autospmv {
+
+namespace {
+
+template <class T>
+struct RandomScalar {
+  static T at(std::uint64_t seed, std::uint64_t position) { return static_cast<T>(random_value(seed, position)); }
+};
+
+template <class R>
+struct RandomScalar<std::complex<R>> {
+  static std::complex<R> at(std::uint64_t seed, std::uint64_t position) {
+    return {RandomScalar<R>::at(seed, position), RandomScalar<R>::at(~seed, position)};
+  }
+};
+
+template <class T>
+void randomize(HostCsr<T>& matrix, std::uint64_t seed) {
+  parallel_region(matrix.nnz(), [&](int thread, int threads) {
+    const auto share = share_of(matrix.rows, thread, threads);
+    for (std::int64_t row = share.first; row < share.last; ++row) {
+      for (std::int64_t k = matrix.row_ptr[row]; k < matrix.row_ptr[row + 1]; ++k) {
+        const std::int64_t col = matrix.col_idx[k];
+        const auto pair =
+            static_cast<std::uint64_t>(std::min(row, col)) << 32 | static_cast<std::uint64_t>(std::max(row, col));
+        matrix.values[k] = RandomScalar<T>::at(seed, pair);
+      }
+    }
+  });
+}
+
+std::vector<std::string> matrices_in(const std::string& directory) {
+  std::vector<std::string> found;
+  try {
+    for (const auto& file : std::filesystem::directory_iterator(directory)) {
+      if (!file.is_directory() && matrix_name(file.path().string())) found.push_back(file.path().string());
+    }
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw Error(directory + ": cannot be read: " + error.code().message());
+  }
+  if (found.empty()) throw Error(directory + ": no matrix in this directory");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+Values Values::parse(std::string_view text) {
+  if (text == "own") return {};
+  constexpr std::string_view prefix = "random:";
+  std::uint64_t seed = 0;
+  const auto digits = text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view{};
+  const auto [end, code] = std::from_chars(digits.begin(), digits.end(), seed);
+  if (code != std::errc{} || end != digits.end()) {
+    throw InvalidArgument("values '" + std::string(text) + "' are neither 'own' nor 'random:SEED'");
+  }
+  return {seed};
+}
+
+template <class T>
+HostCsr<T> load_matrix(const std::string& source, const Values& values) {
+  auto matrix = is_generator(source) ? generate<T>(source) : read_matrix_market<T>(source);
+  if (values.seed) randomize(matrix, *values.seed);
+  return matrix;
+}
+
+std::vector<std::string> expand_sources(const std::vector<std::string>& sources) {
+  std::vector<std::string> expanded;
+  for (const auto& source : sources) {
+    std::error_code unknown;
+    if (!is_generator(source) && std::filesystem::is_directory(source, unknown)) {
+      const auto found = matrices_in(source);
+      expanded.insert(expanded.end(), found.begin(), found.end());
+    } else {
+      expanded.push_back(source);
+    }
+  }
+  return expanded;
+}
+
+std::string label_of(const std::string& source) {
+  if (source == "-") return "stdin";
+  if (is_generator(source)) return source;
+  return matrix_name(source).value_or(std::filesystem::path(source).filename().string());
+}
+
+template HostCsr<float> load_matrix(const std::string&, const Values&);
+template HostCsr<double> load_matrix(const std::string&, const Values&);
+template HostCsr<std::complex<float>> load_matrix(const std::string&, const Values&);
+template HostCsr<std::complex<double>> load_matrix(const std::string&, const Values&);
+
+}  // namespace autospmv

@@ -1,0 +1,59 @@
+// Sharing work among the host's threads.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+namespace autospmv {
+
+/// Below this many elements, waking the threads costs more than they save.
+inline constexpr std::int64_t serial_below = 1 << 14;
+
+/// Calls body(thread, threads) once on each thread, in the calling thread alone where `work` is small. The body must
+/// not throw.
+template <class Body>
+void parallel_region(std::int64_t work, const Body& body) {
+  if (work < serial_below) {
+    body(0, 1);
+    return;
+  }
+#pragma omp parallel default(none) shared(body)
+  body(omp_get_thread_num(), omp_get_num_threads());
+}
+
+/// The share [first, last) of [0, size) that belongs to a thread.
+struct Share {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+inline Share share_of(std::int64_t size, int thread, int threads) {
+  return {size * thread / threads, size * (thread + 1) / threads};
+}
+
+/// Calls body(i) for every i in [0, size), in contiguous shares.
+template <class Body>
+void parallel_for(std::int64_t size, const Body& body) {
+  parallel_region(size, [&](int thread, int threads) {
+    const auto share = share_of(size, thread, threads);
+    for (std::int64_t i = share.first; i < share.last; ++i) body(i);
+  });
+}
+
+/// Folds body(share) of every thread with combine, in the order of the threads.
+template <class V, class Body, class Combine>
+V parallel_reduce(std::int64_t size, V identity, const Body& body, const Combine& combine) {
+  std::vector<V> partial(static_cast<std::size_t>(std::max(1, omp_get_max_threads())), identity);
+  parallel_region(size, [&](int thread, int threads) {
+    partial[static_cast<std::size_t>(thread)] = body(share_of(size, thread, threads));
+  });
+  V total = identity;
+  for (const auto& value : partial) total = combine(total, value);
+  return total;
+}
+
+}  // namespace autospmv

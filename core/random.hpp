@@ -1,0 +1,39 @@
+// Numbers that look random and depend on nothing but a seed and a position: the same on host and device, for any
+// number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device.hpp"
+#include "core/host_device.hpp"
+#include "core/stream.hpp"
+
+namespace autospmv {
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+AUTOSPMV_HD constexpr std::uint64_t mix64(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+AUTOSPMV_HD constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position) {
+  return mix64(mix64(seed + 0x9e3779b97f4a7c15ULL) + (position + 1) * 0x9e3779b97f4a7c15ULL);
+}
+
+/// Uniform in [0, 1), 53 random bits.
+AUTOSPMV_HD constexpr double random_unit(std::uint64_t seed, std::uint64_t position) {
+  return static_cast<double>(random_bits(seed, position) >> 11) * 0x1p-53;
+}
+
+/// Uniform in +-[0.5, 1): full precision, no zero, nothing that underflows in a product.
+AUTOSPMV_HD constexpr double random_value(std::uint64_t seed, std::uint64_t position) {
+  const double magnitude = 0.5 + 0.5 * random_unit(seed, position);
+  return (random_bits(seed, position) & 1U) != 0 ? magnitude : -magnitude;
+}
+
+/// Fills `size` elements in the memory of `place` with random_value(seed, position), in the order of the stream.
+template <class T>
+void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, Stream stream);
+
+}  // namespace autospmv

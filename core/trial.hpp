@@ -1,0 +1,93 @@
+// The plain records that the tuner writes and the database keeps.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/fingerprint.hpp"
+#include "core/params.hpp"
+
+namespace autospmv {
+
+/// A format with one choice of parameters.
+struct Candidate {
+  std::string format;
+  Params params;
+
+  [[nodiscard]] std::string text() const {
+    return params.values().empty() ? format : format + " " + params.text();
+  }
+  friend bool operator==(const Candidate&, const Candidate&) = default;
+  friend auto operator<=>(const Candidate&, const Candidate&) = default;
+};
+
+enum class Outcome : std::uint8_t { passed, refused, wrong_answer, failed, timed_out };
+
+std::string_view name_of(Outcome outcome);
+std::optional<Outcome> parse_outcome(std::string_view name);
+
+/// Seconds of one product; nothing was measured where samples is 0.
+struct Timing {
+  double median = 0;
+  double low_quartile = 0;
+  double high_quartile = 0;
+  int samples = 0;
+};
+
+/// What a trial gave.
+struct Measurement {
+  Outcome outcome = Outcome::failed;
+  std::string detail;       ///< the reason of a refusal, the text of an error; empty where it passed
+  Timing warm;              ///< back to back
+  Timing cold;              ///< caches flushed before each
+  double setup_seconds = 0;  ///< conversion from CSR, allocation included
+  std::int64_t bytes = 0;   ///< what the built candidate keeps beside the CSR arrays, plus those it reads of them
+  double worst_error = 0;   ///< as in Comparison
+};
+
+/// One row of the history. A later trial of the same candidate adds a row and never replaces one.
+struct TrialRecord {
+  Candidate candidate;
+  int format_version = 0;
+  bool deterministic = true;
+  Measurement measurement;
+};
+
+/// What a measurement is valid for. Names, never numbers.
+struct TrialKey {
+  Fingerprint pattern;
+  std::string value_type;  ///< "float", "double"
+  std::string operation;   ///< "n": y = A x
+  std::string backend;     ///< "host", "cuda"
+  std::string device;
+  std::string toolkit;
+  std::string driver;
+  std::string library;     ///< version of autospmv
+
+  friend bool operator==(const TrialKey&, const TrialKey&) = default;
+};
+
+/// What the database remembers of a matrix beside its fingerprint.
+struct MatrixRecord {
+  std::string label;  ///< where it came from, for people; may be empty
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  std::int64_t csr_bytes = 0;
+  std::vector<std::pair<std::string, double>> features;  ///< empty where they were not extracted
+};
+
+/// What a winner must respect, and what it minimizes: setup + expected_calls x warm median.
+struct Limits {
+  std::int64_t expected_calls = 1000;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();  ///< for all trials of one matrix
+  double memory_factor = std::numeric_limits<double>::infinity();       ///< bytes of the winner over bytes of the CSR
+  bool deterministic = false;  ///< only candidates that are bitwise equal from run to run
+};
+
+}  // namespace autospmv
