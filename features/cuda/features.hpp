@@ -1,0 +1,14 @@
+// The CUDA side of features/features.hpp.
+#pragma once
+
+#include "core/csr.hpp"
+#include "core/device.hpp"
+#include "features/features.hpp"
+
+namespace autospmv::cuda {
+
+/// The matrix lies on the device `place`. Runs on its setup stream, complete when it returns. Throws DeviceError.
+template <class T>
+Features extract_features(const CsrView<T>& matrix, Place place);
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,142 @@
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "features/features.hpp"
+
+namespace autospmv {
+
+namespace {
+
+using Read = double (*)(const Features&);
+
+template <auto Member>
+double field(const Features& features) {
+  return static_cast<double>(features.*Member);
+}
+
+template <auto Member, std::size_t I>
+double element(const Features& features) {
+  return static_cast<double>((features.*Member)[I]);
+}
+
+/// One reader for every element of an array member.
+template <auto Member, std::size_t... I>
+std::vector<Read> elements(std::index_sequence<I...> /*indices*/) {
+  return {&element<Member, I>...};
+}
+
+/// The table and the text that its string views refer to.
+class Table {
+ public:
+  Table() {
+    add_size();
+    add_npr();
+    add_positions();
+    add_fill();
+    add_values();
+    for (const auto& row : rows_) infos_.push_back({row.name, row.unit, row.meaning, row.read});
+  }
+  [[nodiscard]] std::span<const FeatureInfo> infos() const { return infos_; }
+
+ private:
+  struct Row {
+    std::string name;
+    std::string unit;
+    std::string meaning;
+    Read read;
+  };
+
+  void add(std::string name, std::string unit, std::string meaning, Read read) {
+    rows_.push_back({std::move(name), std::move(unit), std::move(meaning), read});
+  }
+
+  void add_size() {
+    add("rows", "rows", "rows of the matrix", &field<&Features::rows>);
+    add("cols", "columns", "columns of the matrix", &field<&Features::cols>);
+    add("nnz", "nonzeros", "stored nonzeros, repeated ones each counted", &field<&Features::nnz>);
+  }
+
+  void add_npr() {
+    add("npr_mean", "nonzeros", "mean nonzeros per row", &field<&Features::npr_mean>);
+    add("npr_variance", "nonzeros^2", "population variance of the nonzeros per row", &field<&Features::npr_variance>);
+    add("npr_min", "nonzeros", "nonzeros of the shortest row", &field<&Features::npr_min>);
+    add("npr_max", "nonzeros", "nonzeros of the longest row", &field<&Features::npr_max>);
+    const auto percentiles = elements<&Features::npr_percentile>(std::make_index_sequence<npr_percentiles.size()>());
+    for (std::size_t i = 0; i < npr_percentiles.size(); ++i) {
+      const auto percent = std::to_string(npr_percentiles[i]);
+      add("npr_p" + percent, "nonzeros", "at least " + percent + " % of the rows have at most this many nonzeros",
+          percentiles[i]);
+    }
+    const auto bins = elements<&Features::npr_histogram>(std::make_index_sequence<npr_bins>());
+    for (std::size_t b = 0; b < bins.size(); ++b) {
+      add("npr_bin_" + std::to_string(b), "rows", bin_meaning(static_cast<int>(b)), bins[b]);
+    }
+    add("empty_rows", "rows", "rows without nonzeros", &field<&Features::empty_rows>);
+  }
+
+  static std::string bin_meaning(int bin) {
+    if (bin == 0) return "rows without nonzeros";
+    const auto from = std::to_string(std::int64_t{1} << (bin - 1));
+    if (bin == npr_bins - 1) return "rows of " + from + " nonzeros and more";
+    return "rows of " + from + " to " + std::to_string((std::int64_t{1} << bin) - 1) + " nonzeros";
+  }
+
+  void add_positions() {
+    add("diagonals", "diagonals",
+        "diagonals that hold a nonzero; " + std::to_string(diagonals_cap + 1) + " means more than " +
+            std::to_string(diagonals_cap),
+        &field<&Features::diagonals>);
+    add("lower_bandwidth", "columns", "largest row - column of a nonzero, at least 0",
+        &field<&Features::lower_bandwidth>);
+    add("upper_bandwidth", "columns", "largest column - row of a nonzero, at least 0",
+        &field<&Features::upper_bandwidth>);
+    add("symmetric_pattern", "", "1 where (i, j) is stored as often as (j, i)", &field<&Features::symmetric_pattern>);
+    add("sorted_columns", "", "1 where the columns of every row strictly increase", &field<&Features::sorted_columns>);
+    add("slice_span_mean", "columns", "mean over slices of 32 rows of their largest column - smallest column",
+        &field<&Features::slice_span_mean>);
+    add("slice_span_max", "columns", "longest of these spans", &field<&Features::slice_span_max>);
+  }
+
+  void add_fill() {
+    const auto fills = elements<&Features::block_fill>(std::make_index_sequence<block_sizes.size()>());
+    for (std::size_t i = 0; i < block_sizes.size(); ++i) {
+      const auto b = std::to_string(block_sizes[i]);
+      add("block_fill_" + b, "ratio",
+          "nonzeros over the elements of the aligned square blocks of " + b + " rows with any", fills[i]);
+    }
+    add("sampled", "", "1 where block_fill was read from a sample of the rows", &field<&Features::sampled>);
+    add("ell_padding", "ratio", "slots over nonzeros with every row padded to the longest",
+        &field<&Features::ell_padding>);
+    const auto paddings = elements<&Features::sliced_ell_padding>(std::make_index_sequence<slice_sizes.size()>());
+    for (std::size_t i = 0; i < slice_sizes.size(); ++i) {
+      const auto c = std::to_string(slice_sizes[i]);
+      add("sliced_ell_padding_" + c, "ratio",
+          "slots over nonzeros with every row padded to the longest of its slice of " + c + " rows", paddings[i]);
+    }
+  }
+
+  void add_values() {
+    add("values_all_equal", "", "1 where all values have one bit pattern", &field<&Features::values_all_equal>);
+    add("distinct_values", "values",
+        "bit patterns among the values; " + std::to_string(distinct_values_cap + 1) + " means more than " +
+            std::to_string(distinct_values_cap),
+        &field<&Features::distinct_values>);
+    add("values_exact_in_float", "", "1 where every value survives double -> float -> double bit for bit",
+        &field<&Features::values_exact_in_float>);
+  }
+
+  std::vector<Row> rows_;
+  std::vector<FeatureInfo> infos_;
+};
+
+}  // namespace
+
+std::span<const FeatureInfo> feature_table() {
+  static const Table table;
+  return table.infos();
+}
+
+}  // namespace autospmv

@@ -1,0 +1,162 @@
+// What the host and the device count while they read a matrix, all of it in integers, and the one function that makes
+// Features of the counts: this is why both give the same numbers, whatever the order in which they add.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "core/host_device.hpp"
+#include "core/random.hpp"
+#include "features/features.hpp"
+
+namespace autospmv {
+
+/// The one integer type for which CUDA has 64-bit atomics.
+using Count = unsigned long long;
+
+/// Rows shorter than this are counted by their length; longer ones, at most nnz / long_row of them, are listed.
+inline constexpr std::int64_t long_row = 1024;
+
+/// Slice whose columns' span is a feature, and the one that all sizes of slices divide.
+inline constexpr std::int64_t span_slice = 32;
+inline constexpr std::int64_t largest_slice = slice_sizes.back();
+
+/// Counts that add up over the parts of a matrix.
+struct Sums {
+  Count long_rows = 0;
+  std::array<Count, slice_sizes.size()> sliced_slots{};  ///< stored by sliced ELL
+  Count diagonals = 0;                                   ///< exact up to diagonals_cap
+  Count span = 0;                                        ///< over slices that hold nonzeros
+  Count spanned_slices = 0;
+  std::array<Count, 2> asymmetry{};  ///< see add_asymmetry
+  Count descents = 0;                ///< nonzeros whose column is not beyond that of the one before in the row
+  Count sampled_nnz = 0;             ///< in the rows of the RowSample
+  std::array<Count, block_sizes.size()> blocks{};  ///< that hold sampled nonzeros
+  Count distinct_values = 0;  ///< bit patterns other than that of 0, exact up to distinct_values_cap
+  Count zero_values = 0;      ///< not 0 where the bit pattern of 0 is among the values; how many does not matter
+  Count inexact_values = 0;   ///< not 0 where a value does not survive float; how many does not matter
+};
+
+/// Counts of which the parts' largest is the whole's.
+struct Maxima {
+  Count lower_bandwidth = 0;
+  Count upper_bandwidth = 0;
+  Count span = 0;
+};
+
+struct Tally {
+  Sums sums;
+  Maxima maxima;
+  std::array<Count, long_row> short_rows{};  ///< rows by length
+};
+
+/// Sums and Maxima as the arrays of counts that they are.
+template <class Counts>
+AUTOSPMV_HD constexpr int count_words() {
+  return static_cast<int>(sizeof(Counts) / sizeof(Count));
+}
+template <class Counts>
+AUTOSPMV_HD Count* words_of(Counts& counts) {
+  static_assert(sizeof(Counts) % sizeof(Count) == 0);
+  return reinterpret_cast<Count*>(&counts);
+}
+
+/// The pattern of a CsrView, with the type of its row offsets settled.
+template <class Offset>
+struct Pattern {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  const Offset* row_ptr = nullptr;
+  const std::int32_t* col_idx = nullptr;
+};
+
+/// Where b x b blocks are counted: groups of `group_rows` consecutive rows, `taken` of them at even distances. Groups
+/// are made of whole block rows of every size, so sampled rows put one below the other keep their blocks.
+struct RowSample {
+  static constexpr std::int64_t group_rows = 96;  // 4 times the least common multiple of 2, 3, 4 and 8
+  static_assert(group_rows % 3 == 0 && group_rows % 8 == 0);
+
+  std::int64_t rows = 0;
+  std::int64_t groups = 0;
+  std::int64_t taken = 0;
+
+  static RowSample all_of(std::int64_t rows) {
+    const std::int64_t groups = (rows + group_rows - 1) / group_rows;
+    return {.rows = rows, .groups = groups, .taken = groups};
+  }
+  static RowSample of(std::int64_t rows, std::int64_t nnz) {
+    auto sample = all_of(rows);
+    if (nnz > feature_sample_nnz && rows > 0) {
+      const double share = static_cast<double>(feature_sample_nnz) / static_cast<double>(nnz);
+      sample.taken = static_cast<std::int64_t>(share * static_cast<double>(sample.groups)) + 1;
+      sample.taken = std::min(sample.taken, sample.groups);
+    }
+    return sample;
+  }
+
+  [[nodiscard]] bool complete() const { return taken == groups; }
+
+  /// The row of the matrix that is the sample's row `position`.
+  [[nodiscard]] AUTOSPMV_HD std::int64_t row(std::int64_t position) const {
+    if (taken == groups) return position;
+    return position / group_rows * groups / taken * group_rows + position % group_rows;
+  }
+
+  /// Sampled rows. Only the last group of the matrix may be short, and only the sample's last group can be that one.
+  [[nodiscard]] std::int64_t size() const {
+    if (taken == 0) return 0;
+    const std::int64_t last_first = row((taken - 1) * group_rows);
+    return (taken - 1) * group_rows + std::min(group_rows, rows - last_first);
+  }
+};
+
+/// Adds one nonzero of a square matrix to sums that are 0 where the pattern is symmetric: a hash of the unordered pair
+/// {i, j} is added below the diagonal and subtracted above it, once as it is and once squared. Were the hash random,
+/// an asymmetric pattern would have both sums at 0 with a probability below 2^-64.
+AUTOSPMV_HD inline void add_asymmetry(std::int64_t i, std::int64_t j, Count& sum, Count& sum_of_squares) {
+  // Both are below 2^31: columns are, and the matrix is square.
+  const auto larger = static_cast<std::uint64_t>(i > j ? i : j);
+  const auto smaller = static_cast<std::uint64_t>(i > j ? j : i);
+  const std::uint64_t hash = i == j ? 0 : mix64(larger << 32 | smaller);
+  sum += i > j ? hash : -hash;
+  sum_of_squares += i > j ? hash * hash : -(hash * hash);
+}
+
+template <class T>
+AUTOSPMV_HD constexpr std::uint64_t bits_of(T value) {
+  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+    return std::bit_cast<std::uint32_t>(value);
+  } else {
+    return std::bit_cast<std::uint64_t>(value);
+  }
+}
+
+AUTOSPMV_HD constexpr bool survives_float(float /*value*/) { return true; }
+
+/// NaNs are judged by their bits: processors quiet them and cut their payload, GPUs replace them by one NaN.
+AUTOSPMV_HD constexpr bool survives_float(double value) {
+  constexpr std::uint64_t quiet_bit = std::uint64_t{1} << 51;
+  constexpr std::uint64_t lost_bits = (std::uint64_t{1} << 29) - 1;
+  if (value != value) return (bits_of(value) & (quiet_bit | lost_bits)) == quiet_bit;
+  return static_cast<double>(static_cast<float>(value)) == value;
+}
+
+/// Slots of the open-addressing tables in which distinct values are counted: a quarter is filled at most.
+inline constexpr std::uint64_t value_slots = 4 * distinct_values_cap;
+static_assert(std::has_single_bit(value_slots));
+
+/// Where to begin looking for a value: multiplicative hashing (Knuth, "The Art of Computer Programming", 6.4).
+AUTOSPMV_HD constexpr std::uint64_t value_slot(std::uint64_t bits) {
+  constexpr int slot_bits = std::bit_width(value_slots) - 1;
+  return (bits * 0x9e3779b97f4a7c15ULL) >> (64 - slot_bits);
+}
+
+/// `long_rows` are the lengths of the rows of long_row nonzeros and more, in any order.
+Features finish(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                std::vector<std::int64_t> long_rows);
+
+}  // namespace autospmv
