@@ -1,0 +1,97 @@
+// What formats have in common when they admit, refuse and predict.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/device.hpp"
+#include "core/error.hpp"
+#include "core/params.hpp"
+#include "features/features.hpp"
+
+namespace autospmv::formats {
+
+/// Padding past this multiple of the CSR arrays can only lose: the product moves that many more bytes.
+inline constexpr double largest_growth = 3.0;
+
+/// Matrices so small that padding costs nothing worth refusing for.
+inline constexpr double small_storage_bytes = 1 << 20;
+
+template <class T>
+double csr_bytes(std::int64_t rows, std::int64_t nnz) {
+  const double offset_bytes = nnz > max_narrow_nnz ? 8 : 4;
+  return (static_cast<double>(rows) + 1) * offset_bytes + static_cast<double>(nnz) * (4 + sizeof(T));
+}
+
+/// x read once, y written once.
+template <class T>
+double vector_bytes(const Features& features) {
+  return static_cast<double>(features.rows + features.cols) * sizeof(T);
+}
+
+inline std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", bytes / 1e6);
+  return text;
+}
+
+/// Refuses storage that grows past largest_growth times the CSR arrays or does not fit the device.
+inline std::optional<Refusal> refuse_storage(double bytes, double bytes_of_csr, const Device& device) {
+  if (bytes > small_storage_bytes && bytes > largest_growth * bytes_of_csr) {
+    return Refusal{"padding: " + megabytes(bytes) + ", more than " + std::to_string(static_cast<int>(largest_growth)) +
+                   " times the " + megabytes(bytes_of_csr) + " of CSR"};
+  }
+  if (bytes > static_cast<double>(device.memory_bytes)) {
+    return Refusal{"memory: " + megabytes(bytes) + " are more than the device has"};
+  }
+  return std::nullopt;
+}
+
+/// The same against the memory that is free now; called by build just before it allocates.
+inline std::optional<Refusal> refuse_allocation(double bytes, double bytes_of_csr, const Device& device) {
+  if (auto refusal = refuse_storage(bytes, bytes_of_csr, device)) return refusal;
+  if (bytes > static_cast<double>(free_memory(device))) {
+    return Refusal{"memory: " + megabytes(bytes) + " are more than is free"};
+  }
+  return std::nullopt;
+}
+
+/// Refuses parameters that are missing, unknown, or take a value that is not listed. Parameters come from a database
+/// as well as from a format's own space.
+struct Allowed {
+  std::string name;
+  std::vector<std::int64_t> values;
+};
+
+inline std::optional<Refusal> refuse_params(const Params& params, const std::vector<Allowed>& allowed) {
+  for (const auto& [name, value] : params.values()) {
+    const auto at = std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& a) { return a.name == name; });
+    if (at == allowed.end()) return Refusal{"parameters: there is no '" + name + "'"};
+    if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
+      return Refusal{"parameters: " + name + "=" + std::to_string(value) + " is not among its values"};
+    }
+  }
+  for (const auto& one : allowed) {
+    if (!params.find(one.name)) return Refusal{"parameters: '" + one.name + "' is missing"};
+  }
+  return std::nullopt;
+}
+
+/// How much longer T threads a row take than they would with an entry for each: 1 where rows are long enough.
+inline double idle_threads(const Features& features, std::int64_t threads) {
+  return std::max(1.0, static_cast<double>(threads) / std::max(1.0, features.npr_mean));
+}
+
+/// The power of two next to `value` from above, within [1, most].
+inline std::int64_t power_of_two_above(double value, std::int64_t most) {
+  std::int64_t power = 1;
+  while (static_cast<double>(power) < value && power < most) power *= 2;
+  return power;
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,223 @@
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/dispatch.hpp"
+#include "formats/common/kernel.cuh"
+#include "formats/common/sliced_steps.hpp"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+constexpr int unroll = 4;
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// Keys that sort by window, then by decreasing length.
+template <class Offset>
+__global__ void sort_keys_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t window, std::uint64_t* keys,
+                                 std::int32_t* order) {
+  const auto row = global_thread();
+  if (row >= rows) return;
+  const auto length = static_cast<std::uint64_t>(row_ptr[row + 1] - row_ptr[row]);
+  keys[row] = static_cast<std::uint64_t>(row / window) << 32 | (0xffffffffU - length);
+  order[row] = static_cast<std::int32_t>(row);
+}
+
+// What the kernels need of a SlicedMatrix, by value.
+template <class T>
+struct SlicedView {
+  std::int64_t rows;
+  std::int64_t slice_rows;
+  std::int64_t slices;
+  std::int64_t width_cap;
+  const std::int32_t* slice_chunks;
+  const std::int32_t* row_order;  // nullptr: its own
+  std::int32_t* lengths;          // nullptr: padding is marked
+  std::int32_t* columns;
+  T* values;
+
+  __device__ std::int64_t row_at(std::int64_t position) const {
+    return row_order == nullptr ? position : row_order[position];
+  }
+};
+
+template <class T>
+SlicedView<T> view_of(const SlicedMatrix<T>& sliced) {
+  // The product only reads what conversion writes.
+  auto& writable = const_cast<SlicedMatrix<T>&>(sliced);
+  return {sliced.rows,
+          sliced.slice_rows,
+          sliced.slices,
+          sliced.layout.width_cap,
+          sliced.slice_chunks.data(),
+          sliced.row_order.empty() ? nullptr : sliced.row_order.data(),
+          sliced.lengths.empty() ? nullptr : writable.lengths.data(),
+          writable.columns.data(),
+          writable.values.data()};
+}
+
+// Many rows a slice: a block of threads a slice, so that a single slice of all rows is counted in parallel too.
+template <class T, class Offset>
+__global__ void count_chunks_kernel(SlicedView<T> sliced, const Offset* row_ptr, int threads, std::int32_t* chunks) {
+  const auto position = global_thread();
+  if (position >= sliced.rows) return;
+  const auto row = sliced.row_at(position);
+  const auto length = min(static_cast<long long>(row_ptr[row + 1] - row_ptr[row]),
+                          static_cast<long long>(sliced.width_cap));
+  const auto count = static_cast<std::int32_t>((length + threads - 1) / threads);
+  std::int32_t* of_slice = chunks + position / sliced.slice_rows;
+  // Most rows are no longer than one before them: look before taking the atomic.
+  if (count > *static_cast<volatile std::int32_t*>(of_slice)) atomicMax(of_slice, count);
+}
+
+// The geometry of the product: thread `lane` of a slice owns the slots lane, lane + C T, ...
+template <class T, class Offset>
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView<T> sliced, int threads) {
+  const auto thread = global_thread();
+  const auto position = thread / threads;
+  if (position >= sliced.slices * sliced.slice_rows) return;
+  const auto slice = position / sliced.slice_rows;
+  const auto stride = sliced.slice_rows * threads;
+  const auto lane = thread - slice * stride;
+  const auto first_entry = thread % threads;
+  const auto row = position < sliced.rows ? sliced.row_at(position) : -1;
+  const std::int64_t first = row >= 0 ? row_ptr[row] : 0;
+  std::int64_t length = row >= 0 ? row_ptr[row + 1] - first : 0;
+  if (length > sliced.width_cap) length = sliced.width_cap;
+  if (sliced.lengths != nullptr && first_entry == 0) sliced.lengths[position] = static_cast<std::int32_t>(length);
+  const std::int64_t start = sliced.slice_chunks[slice];
+  const std::int64_t chunks = sliced.slice_chunks[slice + 1] - start;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto slot = (start + chunk) * stride + lane;
+    const auto entry = chunk * threads + first_entry;
+    sliced.columns[slot] = entry < length ? matrix.col_idx[first + entry] : -1;
+    sliced.values[slot] = entry < length ? matrix.values[first + entry] : T{0};
+  }
+}
+
+// Slots of one thread, `count` chunks of them, `stride` apart.
+template <bool marked, class T>
+__device__ __forceinline__ T sum_slots(const T* values, const std::int32_t* columns, std::int64_t stride,
+                                       std::int32_t count, const T* x) {
+  T sum = 0;
+  std::int32_t chunk = 0;
+  for (; chunk + unroll <= count; chunk += unroll) {
+    std::int32_t column[unroll];
+    T value[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      column[u] = load_stream(columns + u * stride);
+      value[u] = load_stream(values + u * stride);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      if (!marked || column[u] >= 0) sum += value[u] * load_x(x + column[u]);
+    }
+    columns += unroll * stride;
+    values += unroll * stride;
+  }
+  for (; chunk < count; ++chunk) {
+    const auto column = load_stream(columns);
+    if (!marked || column >= 0) sum += load_stream(values) * load_x(x + column);
+    columns += stride;
+    values += stride;
+  }
+  return sum;
+}
+
+template <int Threads, class T>
+__global__ void multiply_kernel(SlicedView<T> sliced, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+  const auto thread = global_thread();
+  const auto position = thread / Threads;
+  const bool inside = position < sliced.rows;
+  const auto slice = sliced.slices == 1 ? 0 : position / sliced.slice_rows;
+  const auto stride = sliced.slice_rows * Threads;
+  T sum = 0;
+  if (inside) {
+    const std::int64_t start = sliced.slice_chunks[slice];
+    const auto slot = start * stride + (thread - slice * stride);
+    if (sliced.lengths == nullptr) {
+      const auto chunks = static_cast<std::int32_t>(sliced.slice_chunks[slice + 1] - start);
+      sum = sum_slots<true>(sliced.values + slot, sliced.columns + slot, stride, chunks, x);
+    } else {
+      const auto mine = (sliced.lengths[position] - static_cast<std::int32_t>(thread % Threads) + Threads - 1) / Threads;
+      sum = sum_slots<false>(sliced.values + slot, sliced.columns + slot, stride, mine, x);
+    }
+  }
+  sum = sum_lanes<Threads>(sum);
+  if (inside && thread % Threads == 0) store_row(y, sliced.row_at(position), alpha, sum, beta);
+}
+
+}  // namespace
+
+template <class T>
+Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Place place, Stream stream) {
+  Array<std::uint64_t> keys(static_cast<std::size_t>(matrix.rows), place);
+  Array<std::int32_t> order(static_cast<std::size_t>(matrix.rows), place);
+  std::visit(
+      [&](const auto* row_ptr) {
+        sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+            row_ptr, matrix.rows, window, keys.data(), order.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  int window_bits = 0;
+  while ((matrix.rows - 1) / window >> window_bits != 0) ++window_bits;
+  cuda::sort_pairs(keys, order, 32 + window_bits, stream);
+  return order;
+}
+
+template <class T>
+void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream) {
+  fill_bytes(sliced.slice_chunks.data(), 0, static_cast<std::size_t>(sliced.slice_chunks.bytes()),
+             sliced.slice_chunks.place(), stream);
+  if (matrix.rows == 0) return;
+  std::visit(
+      [&](const auto* row_ptr) {
+        count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+            view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads), sliced.slice_chunks.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream) {
+  const auto size = static_cast<std::int64_t>(chunks.size());
+  // Summed in 64 bits first: the offsets themselves could overflow without a sign of it.
+  const auto total = cuda::sum_wide(chunks.data(), size, chunks.place(), stream);
+  cuda::exclusive_scan(chunks.data(), chunks.data(), size, chunks.place(), stream);
+  return total;
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream) {
+  const auto threads = static_cast<int>(sliced.layout.threads);
+  const auto grid = cuda::grid_for(sliced.slices * sliced.slice_rows * threads);
+  std::visit(
+      [&](const auto* row_ptr) {
+        fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads);
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+template <class T>
+void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const int block = sliced.layout.block;
+  const auto grid = cuda::grid_for(sliced.rows * sliced.layout.threads, block);
+  dispatch<1, 2, 4, 8, 16, 32>(sliced.layout.threads, [&](auto threads) {
+    multiply_kernel<threads.value><<<grid, block, 0, stream.handle>>>(view_of(sliced), alpha, x, beta, y);
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_SLICED(T)                                                                             \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, Place, Stream);              \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&, Stream);                             \
+  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Stream);                                     \
+  template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_SLICED(float)
+AUTOSPMV_SLICED(double)
+#undef AUTOSPMV_SLICED
+
+}  // namespace autospmv::formats::cuda_steps

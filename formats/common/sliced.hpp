@@ -1,0 +1,101 @@
+// The sliced core: rows in slices of C, each slice stored column by column and padded to its longest row, T threads
+// a row. Formats are this with their own C, T, order of rows and rule for where a row ends: ELLR-T is a single slice
+// with row lengths, SELL-C-sigma has small slices of rows sorted by length, the regular part of HYB is a single slice
+// that is cut off at K entries.
+//
+//   C = 4, T = 1         chunk 0    chunk 1    chunk 2         A slot of thread t of row r in chunk j, relative
+//   row 0: a b           a c d e    b . . f    . . . g         to the first chunk of its slice:
+//   row 1: c                                                       j C T + r T + t
+//   row 2: d                                                   so that the threads of a warp always read
+//   row 3: e f g                                               neighbouring slots.
+//
+// Padding never takes part in a product: its column is -1, or the row's length ends before it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/array.hpp"
+#include "core/csr.hpp"
+#include "core/error.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats {
+
+struct SlicedLayout {
+  static constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t slice_rows = 32;     ///< C, on the host a multiple of 16; 0: one slice of all rows, rounded up to 16
+  std::int64_t threads = 1;         ///< T, a power of two up to 32; 1 on the host
+  std::int64_t sort_window = 1;   ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
+  std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
+  bool keep_lengths = false;      ///< end rows by their stored length, not by marked padding
+  int block = 256;                ///< CUDA: threads a block
+};
+
+/// What is stored; every array lies in the memory of the place it was built at.
+template <class T>
+struct SlicedMatrix {
+  SlicedLayout layout;
+  std::int64_t rows = 0;
+  std::int64_t slices = 0;
+  std::int64_t slice_rows = 0;        ///< C
+  Array<std::int32_t> slice_chunks;   ///< slices + 1 offsets, in chunks of C x T slots
+  Array<std::int32_t> row_order;      ///< row stored at each position; empty where that is its own
+  Array<std::int32_t> lengths;        ///< of the row at each position; empty where padding is marked
+  Array<std::int32_t> columns;        ///< one a slot
+  Array<T> values;
+
+  [[nodiscard]] std::int64_t bytes() const {
+    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + columns.bytes() + values.bytes();
+  }
+};
+
+/// Bytes of a layout with so many slots in all; also what one product reads of it.
+template <class T>
+double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots) {
+  const auto count = static_cast<double>(rows);
+  const double slices = layout.slice_rows > 0 ? count / static_cast<double>(layout.slice_rows) : 1;
+  const double per_row = (layout.sort_window > 1 ? 4 : 0) + (layout.keep_lengths ? 4 : 0);
+  return slots * (4 + sizeof(T)) + count * per_row + (slices + 2) * 4;
+}
+
+/// Converts, or refuses storage that is too large. Complete when it returns.
+template <class T>
+Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device);
+
+/// Takes the values of a matrix with the same pattern, in the order of the stream.
+template <class T>
+void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream);
+
+template <class T>
+void multiply_sliced(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Place place, Stream stream);
+
+/// A format that is nothing but the sliced core.
+template <class T>
+class SlicedOperator final : public Operator<T> {
+ public:
+  SlicedOperator(SlicedMatrix<T> sliced, Place place) : sliced_(std::move(sliced)), place_(place) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    multiply_sliced(sliced_, alpha, x, beta, y, place_, stream);
+  }
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    refresh_sliced(sliced_, matrix, place_, stream);
+  }
+  [[nodiscard]] std::int64_t bytes() const override { return sliced_.bytes(); }
+
+  /// Builds the operator of a format in one step.
+  static Result<std::unique_ptr<Operator<T>>> make(const CsrView<T>& matrix, const SlicedLayout& layout,
+                                                   const Device& device) {
+    auto sliced = build_sliced(matrix, layout, device);
+    if (!sliced) return Refusal{sliced.reason()};
+    return std::unique_ptr<Operator<T>>(std::make_unique<SlicedOperator>(std::move(*sliced), device));
+  }
+
+ private:
+  SlicedMatrix<T> sliced_;
+  Place place_;
+};
+
+}  // namespace autospmv::formats

@@ -1,0 +1,73 @@
+// csr_scalar: CSR as it is, one thread a row. Simple, exact in storage, and right where rows are few and short or all
+// alike; on a GPU neighbouring threads read entries that are a row apart.
+//
+//   row_ptr  0   2   3       6          thread 0: (0 1)
+//   col_idx  0 2   1   0 1 2            thread 1: (2)
+//   values   a b   c   d e f            thread 2: (3 4 5)
+
+#include "formats/common/csr_rows.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::csr_scalar {
+
+namespace {
+
+template <class T>
+class CsrScalar final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "csr_scalar",
+        .version = 1,
+        .summary = "CSR, one thread a row",
+        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+                 "processors\", 2009, 4.2: CSR (scalar)",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = true};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& device) const override {
+    return device.backend == Backend::cuda ? ParamSpace{{"block", {256, 128}}} : ParamSpace{};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    Cost cost;
+    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
+    if (device.backend == Backend::cuda) {
+      // A warp waits for its longest row, and its lanes read apart: each load fetches a sector of its own.
+      cost.imbalance = std::min(8.0, std::max(1.0, features.npr_mean / 2)) * features.sliced_ell_padding[1];
+      cost.imbalance = std::max(1.0, cost.imbalance);
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const CsrRows shape{1, static_cast<int>(params.find("block").value_or(256))};
+    return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device.backend));
+  }
+
+ private:
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {};
+    return {{"block", {64, 128, 256, 512}}};
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const CsrScalar<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::csr_scalar

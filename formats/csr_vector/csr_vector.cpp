@@ -1,0 +1,91 @@
+// csr_vector: CSR as it is, T threads a row that read neighbouring entries and add their partial sums by warp
+// shuffles (T > 32: through shared memory). The storage is that of csr_scalar; T is chosen near npr. On the host, T
+// is the number of partial sums of a row that are computed side by side in vector registers.
+//
+//   T = 2   row 0: a b      thread 0: a + c + e
+//           row 0: c d      thread 1: b + d          row = thread 0 + thread 1
+//           row 0: e
+
+#include "formats/common/csr_rows.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::csr_vector {
+
+namespace {
+
+template <class T>
+class CsrVector final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "csr_vector",
+        .version = 1,
+        .summary = "CSR, T threads a row",
+        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+                 "processors\", 2009, 4.2: CSR (vector); T = 16, block = 256 is the optimized CSR of Yin, Zhang, Xu, Hu, "
+                 "He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 5.1",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    if (device.backend == Backend::host) return {{"T", {8, 4, 16}}};
+    // The best T leaves each thread two to eight entries; rows much longer than the mean pull it up.
+    const std::int64_t middle = power_of_two_above(features.npr_mean / 3, 128);
+    std::vector<std::int64_t> threads;
+    for (const auto t : {middle, middle * 2, middle / 2, middle * 4}) {
+      if (t >= 2 && t <= 512) threads.push_back(t);
+    }
+    return {{"T", threads}, {"block", {256, 512}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    if (auto refusal = refuse_block(params, device)) return *refusal;
+    Cost cost;
+    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
+    if (device.backend == Backend::cuda && features.nnz > 0) {
+      // Threads without an entry, and rows that a fixed number of threads takes long to walk.
+      const auto threads = static_cast<double>(params["T"]);
+      const double idle = std::max(1.0, threads / std::max(1.0, features.npr_mean));
+      const double walk = std::max(1.0, features.npr_mean / (threads * 16));
+      cost.imbalance = idle * walk;
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    if (auto refusal = refuse_block(params, device)) return *refusal;
+    const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256))};
+    return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device.backend));
+  }
+
+ private:
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {{"T", {4, 8, 16}}};
+    return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}}, {"block", {128, 256, 512}}};
+  }
+
+  static std::optional<Refusal> refuse_block(const Params& params, const Device& device) {
+    if (device.backend == Backend::host || params["T"] <= params["block"]) return std::nullopt;
+    return Refusal{"parameters: T is more than block"};
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const CsrVector<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::csr_vector

@@ -1,0 +1,93 @@
+// What a format is to the rest of the library: one object that says what it is, which parameters it has, whether it
+// takes a matrix, and builds operators. Adding a format is adding its folder; see formats/README.md.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/device.hpp"
+#include "core/error.hpp"
+#include "core/params.hpp"
+#include "core/stream.hpp"
+#include "features/features.hpp"
+
+namespace autospmv {
+
+struct FormatInfo {
+  std::string name;   ///< that of its folder
+  int version = 1;    ///< raised with every change that makes old measurements meaningless
+  std::string summary;
+  std::string paper;  ///< authors, title, year, section
+  std::vector<Backend> backends;
+  bool deterministic = true;  ///< bitwise equal results from run to run, on every backend
+  bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
+};
+
+/// What a candidate will cost, from the features alone.
+struct Cost {
+  double bytes = 0;             ///< moved by one product: matrix, x and y each read or written once
+  double storage_bytes = 0;     ///< allocated beside the CSR arrays
+  double imbalance = 1;         ///< time of the busiest part over the mean: 1 where all parts end together
+  int launches = 1;             ///< kernels of one product
+};
+
+/// A built candidate: owns its storage, or refers to the CSR arrays it was built from, which outlive it.
+template <class T>
+class Operator {
+ public:
+  Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+  virtual ~Operator() = default;
+
+  /// y = alpha A x + beta y. x has cols elements, y rows, both in the memory of the operator's backend and apart from
+  /// each other. y is not read where beta is 0. Allocates nothing, waits for nothing; safe from many threads at once.
+  virtual void apply(T alpha, const T* x, T beta, T* y, Stream stream) const = 0;
+
+  /// Takes the values from a matrix of the same pattern, in the order of the stream.
+  virtual void update_values(const CsrView<T>& matrix, Stream stream) = 0;
+
+  /// What it allocated.
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;
+};
+
+template <class T>
+class Format {
+ public:
+  Format() = default;
+  Format(const Format&) = delete;
+  Format& operator=(const Format&) = delete;
+  virtual ~Format() = default;
+
+  [[nodiscard]] virtual const FormatInfo& info() const = 0;
+
+  /// The parameters worth trying on this matrix, best guess first.
+  [[nodiscard]] virtual ParamSpace params(const Features& features, const Device& device) const = 0;
+
+  /// What the candidate will cost, or why it is refused, before any work.
+  [[nodiscard]] virtual Result<Cost> predict(const Features& features, const Params& params,
+                                             const Device& device) const = 0;
+
+  /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
+  /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.
+  [[nodiscard]] virtual Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                                   const Device& device) const = 0;
+};
+
+/// Every format of this build, in the order of their names. Made by the build from the folders of formats/.
+template <class T>
+std::span<const Format<T>* const> all_formats();
+
+/// The format of that name, or nullptr.
+template <class T>
+const Format<T>* find_format(std::string_view name);
+
+/// Name and version of every format of this build, "csr_scalar:1 csr_vector:1 ...": a database that was filled by
+/// the same formats has nothing new to try.
+std::string format_catalogue();
+
+}  // namespace autospmv

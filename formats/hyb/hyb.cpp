@@ -1,0 +1,243 @@
+#include "formats/hyb/hyb.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::hyb {
+
+namespace host {
+
+template <class T>
+std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
+  rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, Place{});
+  std::int64_t entries = 0;
+  std::visit(
+      [&](const auto* row_ptr) {
+        for (std::int64_t row = 0; row < matrix.rows; ++row) {
+          rest.first_of_row[static_cast<std::size_t>(row)] = entries;
+          entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
+        }
+      },
+      matrix.row_ptr);
+  rest.first_of_row[static_cast<std::size_t>(matrix.rows)] = entries;
+  return entries;
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
+  std::visit(
+      [&](const auto* row_ptr) {
+        parallel_for(matrix.rows, [&](std::int64_t row) {
+          auto entry = static_cast<std::size_t>(rest.first_of_row[static_cast<std::size_t>(row)]);
+          for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
+            rest.rows[entry] = static_cast<std::int32_t>(row);
+            rest.columns[entry] = matrix.col_idx[k];
+            rest.values[entry] = matrix.values[k];
+          }
+        });
+      },
+      matrix.row_ptr);
+}
+
+template <class T>
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
+  // A row may be shared by several threads; each keeps its first row to itself and it is added afterwards, in the
+  // order of the threads, so that the result is the same every time.
+  struct Head {
+    std::int64_t row = -1;
+    T sum = 0;
+  };
+  std::vector<Head> heads(static_cast<std::size_t>(std::max(1, omp_get_max_threads())));
+  parallel_region(rest.entries(), [&](int thread, int threads) {
+    const auto share = share_of(rest.entries(), thread, threads);
+    auto entry = static_cast<std::size_t>(share.first);
+    const auto last = static_cast<std::size_t>(share.last);
+    bool head = true;
+    while (entry < last) {
+      const auto row = rest.rows[entry];
+      T sum = 0;
+      for (; entry < last && rest.rows[entry] == row; ++entry) sum += rest.values[entry] * x[rest.columns[entry]];
+      if (head) {
+        heads[static_cast<std::size_t>(thread)] = {row, sum};
+      } else {
+        y[row] += alpha * sum;
+      }
+      head = false;
+    }
+  });
+  for (const auto& head : heads) {
+    if (head.row >= 0) y[head.row] += alpha * head.sum;
+  }
+}
+
+}  // namespace host
+
+namespace {
+
+template <class T>
+double rest_bytes(double rows, double entries) {
+  return rows * 8 + entries * (8 + sizeof(T));
+}
+
+template <class T>
+class HybOperator final : public Operator<T> {
+ public:
+  HybOperator(SlicedMatrix<T> regular, CooRest<T> rest, Place place)
+      : regular_(std::move(regular)), rest_(std::move(rest)), place_(place) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    multiply_sliced(regular_, alpha, x, beta, y, place_, stream);
+    if (rest_.entries() == 0) return;
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        device::add(rest_, alpha, x, y, stream);
+        return;
+      }
+    }
+    host::add(rest_, alpha, x, y);
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    refresh_sliced(regular_, matrix, place_, stream);
+    fill_rest(matrix, stream);
+  }
+
+  void fill_rest(const CsrView<T>& matrix, Stream stream) {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        device::fill(matrix, regular_.layout.width_cap, rest_, stream);
+        return;
+      }
+    }
+    host::fill(matrix, regular_.layout.width_cap, rest_);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return regular_.bytes() + rest_.bytes(); }
+
+ private:
+  SlicedMatrix<T> regular_;
+  CooRest<T> rest_;
+  Place place_;
+};
+
+template <class T>
+class Hyb final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "hyb",
+        .version = 1,
+        .summary = "ELLPACK of width K and the rest in coordinates",
+        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+                 "processors\", 2009, 4.4",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = false,  // on CUDA, rows that span warps are added up by atomics
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    // The papers' rules are percentiles of npr: a third of the rows may be longer (67), two thirds (33); for long
+    // tails, nearly none (90, 95).
+    std::vector<std::int64_t> widths;
+    for (const int percent : {67, 33, 90, 50, 95}) {
+      const auto at = std::find(npr_percentiles.begin(), npr_percentiles.end(), percent) - npr_percentiles.begin();
+      const auto width = features.npr_percentile[static_cast<std::size_t>(at)];
+      if (std::find(widths.begin(), widths.end(), width) == widths.end()) widths.push_back(width);
+    }
+    if (device.backend == Backend::host) return {{"K", widths}};
+    return {{"K", widths}, {"block", {256}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+    const auto width = params["K"];
+    if (width >= features.npr_max) return Refusal{"nothing left for COO: no row is longer than K"};
+    const double rest = entries_past(features, width);
+    const double slots = static_cast<double>(features.rows + 15) * static_cast<double>(width);
+    const double regular = sliced_bytes<T>(layout_of(params), features.rows, slots);
+    Cost cost;
+    cost.storage_bytes = regular + rest_bytes<T>(static_cast<double>(features.rows), rest);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+      return *refusal;
+    }
+    cost.bytes = regular + rest_bytes<T>(0, rest) + vector_bytes<T>(features);
+    cost.launches = 2;
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+    const DeviceScope scope(device);
+    auto regular = build_sliced(matrix, layout_of(params), device);
+    if (!regular) return Refusal{regular.reason()};
+    CooRest<T> rest;
+    const auto entries = static_cast<std::size_t>(count(matrix, params["K"], rest, device));
+    const double bytes = rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries));
+    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    rest.rows = Array<std::int32_t>(entries, device);
+    rest.columns = Array<std::int32_t>(entries, device);
+    rest.values = Array<T>(entries, device);
+    auto built = std::make_unique<HybOperator<T>>(std::move(*regular), std::move(rest), device);
+    built->fill_rest(matrix, setup_stream(device));
+    synchronize(device, setup_stream(device));
+    return std::unique_ptr<Operator<T>>(std::move(built));
+  }
+
+ private:
+  static SlicedLayout layout_of(const Params& params) {
+    SlicedLayout layout;
+    layout.slice_rows = 0;
+    layout.width_cap = params["K"];
+    layout.block = static_cast<int>(params.find("block").value_or(256));
+    return layout;
+  }
+
+  static std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place) {
+    if constexpr (built_with_cuda) {
+      if (place.backend == Backend::cuda) return device::count(matrix, width, rest, place, setup_stream(place));
+    }
+    return host::count(matrix, width, rest);
+  }
+
+  // Entries past the first `width` of their rows, from the histogram: rows of a bin are taken to be as long as its
+  // middle, never longer than the longest.
+  static double entries_past(const Features& features, std::int64_t width) {
+    double entries = 0;
+    for (int bin = 1; bin < npr_bins; ++bin) {
+      const double shortest = std::pow(2.0, bin - 1);
+      const double longest = std::min(2 * shortest - 1, static_cast<double>(features.npr_max));
+      const double past = (shortest + longest) / 2 - static_cast<double>(width);
+      entries += std::max(0.0, past) * static_cast<double>(features.npr_histogram[static_cast<std::size_t>(bin)]);
+    }
+    return std::min(entries, static_cast<double>(features.nnz));
+  }
+
+  // K is any width, so it is not among listed values.
+  static std::optional<Refusal> refuse_hyb_params(const Params& params, const Device& device) {
+    const auto width = params.find("K");
+    if (!width || *width < 0) return Refusal{"parameters: K must be 0 or more"};
+    std::vector<Allowed> allowed{{"K", {*width}}};
+    if (device.backend == Backend::cuda) allowed.push_back({"block", {128, 256, 512}});
+    return refuse_params(params, allowed);
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Hyb<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::hyb

@@ -1,0 +1,139 @@
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/kernel.cuh"
+#include "formats/hyb/hyb.hpp"
+
+namespace autospmv::formats::hyb::device {
+
+namespace {
+
+// Entries a warp sums before it starts anew: enough to spread the cost of its first and last atomics, few enough to
+// fill the device with a rest of a hundred thousand entries.
+constexpr int steps = 8;
+constexpr int warp_entries = steps * cuda::warp_size;
+constexpr unsigned all_lanes = 0xffffffffU;
+
+template <class Offset>
+__global__ void count_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t width, std::int64_t* counts) {
+  const auto row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row > rows) return;
+  const std::int64_t past = row < rows ? static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) - width : 0;
+  counts[row] = past > 0 ? past : 0;
+}
+
+// A warp a row: the rows that have a rest are the long ones.
+template <class T, class Offset>
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int64_t width,
+                            const std::int64_t* first_of_row, std::int32_t* rows, std::int32_t* columns, T* values) {
+  const auto row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  if (row >= matrix.rows) return;
+  const auto first = first_of_row[row];
+  const auto entries = first_of_row[row + 1] - first;
+  const std::int64_t source = row_ptr[row] + width;
+  for (std::int64_t i = threadIdx.x % cuda::warp_size; i < entries; i += cuda::warp_size) {
+    rows[first + i] = static_cast<std::int32_t>(row);
+    columns[first + i] = matrix.col_idx[source + i];
+    values[first + i] = matrix.values[source + i];
+  }
+}
+
+// Inclusive sums over neighbouring lanes of the same row.
+template <class T>
+__device__ __forceinline__ T segmented_sum(T sum, std::int32_t row, int lane) {
+#pragma unroll
+  for (int distance = 1; distance < cuda::warp_size; distance *= 2) {
+    const T before = __shfl_up_sync(all_lanes, sum, static_cast<unsigned>(distance));
+    const auto row_before = __shfl_up_sync(all_lanes, row, static_cast<unsigned>(distance));
+    if (lane >= distance && row_before == row) sum += before;
+  }
+  return sum;
+}
+
+// A warp takes warp_entries neighbouring entries, 32 at a time. A row that goes on into the next 32 is carried along,
+// so that a long row costs one atomic a warp.
+template <class T>
+__global__ void add_kernel(const std::int32_t* __restrict__ rows, const std::int32_t* __restrict__ columns,
+                           const T* __restrict__ values, std::int64_t entries, T alpha, const T* __restrict__ x,
+                           T* __restrict__ y) {
+  const auto warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  const auto begin = warp * warp_entries;
+  if (begin >= entries) return;
+  std::int32_t row[steps];
+  T product[steps];
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+    const auto entry = begin + step * cuda::warp_size + lane;
+    const bool inside = entry < entries;
+    // Lanes past the end belong to no row; they differ from every row, so they end the one before them.
+    row[step] = inside ? load_stream(rows + entry) : -1;
+    product[step] = inside ? load_stream(values + entry) * load_x(x + load_stream(columns + entry)) : T{0};
+  }
+  std::int32_t carried_row = -1;
+  T carried = 0;
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+    if (lane == 0 && carried_row >= 0) {
+      if (carried_row == row[step]) {
+        product[step] += carried;
+      } else {
+        atomicAdd(y + carried_row, alpha * carried);
+      }
+    }
+    const T sum = segmented_sum(product[step], row[step], lane);
+    const auto next = __shfl_down_sync(all_lanes, row[step], 1);
+    const bool ends = lane < cuda::warp_size - 1 && next != row[step];
+    if (ends && row[step] >= 0) atomicAdd(y + row[step], alpha * sum);
+    carried_row = __shfl_sync(all_lanes, row[step], cuda::warp_size - 1);
+    carried = __shfl_sync(all_lanes, sum, cuda::warp_size - 1);
+  }
+  if (lane == 0 && carried_row >= 0) atomicAdd(y + carried_row, alpha * carried);
+}
+
+}  // namespace
+
+template <class T>
+std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream) {
+  rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, place);
+  auto* counts = rest.first_of_row.data();
+  std::visit(
+      [&](const auto* row_ptr) {
+        count_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                                 width, counts);
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  cuda::exclusive_scan(counts, counts, matrix.rows + 1, place, stream);
+  return cuda::read(static_cast<const std::int64_t*>(counts) + matrix.rows, stream);
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Stream stream) {
+  if (rest.entries() == 0) return;
+  std::visit(
+      [&](const auto* row_ptr) {
+        fill_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, width, rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
+            rest.values.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+template <class T>
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y, Stream stream) {
+  const auto warps = (rest.entries() + warp_entries - 1) / warp_entries;
+  add_kernel<<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+      rest.rows.data(), rest.columns.data(), rest.values.data(), rest.entries(), alpha, x, y);
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_HYB(T)                                                                              \
+  template std::int64_t count(const CsrView<T>&, std::int64_t, CooRest<T>&, Place, Stream);          \
+  template void fill(const CsrView<T>&, std::int64_t, CooRest<T>&, Stream);                          \
+  template void add(const CooRest<T>&, T, const T*, T*, Stream);
+AUTOSPMV_HYB(float)
+AUTOSPMV_HYB(double)
+#undef AUTOSPMV_HYB
+
+}  // namespace autospmv::formats::hyb::device

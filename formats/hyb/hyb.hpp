@@ -1,0 +1,55 @@
+// hyb: the first K entries of every row in ELLPACK, the rest in coordinates. Typical rows pay no padding for the few
+// long ones, and the long ones are spread over the whole device by a segmented sum.
+//
+//   K = 2    a b          ELL: a d e | b . f        COO: (2, 2, g)
+//            d
+//            e f g
+//
+// The regular part is the sliced core with a single slice cut off at K. It writes every row of y; the rest adds to it.
+// Source: Bell, Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors", 2009,
+// 3.4 and 4.4.
+#pragma once
+
+#include <cstdint>
+
+#include "core/array.hpp"
+#include "core/csr.hpp"
+#include "formats/common/sliced.hpp"
+
+namespace autospmv::formats::hyb {
+
+/// The entries past the first K of their rows, sorted by row.
+template <class T>
+struct CooRest {
+  Array<std::int64_t> first_of_row;  ///< rows + 1 offsets into the entries; only conversion reads it
+  Array<std::int32_t> rows;
+  Array<std::int32_t> columns;
+  Array<T> values;
+
+  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(values.size()); }
+  [[nodiscard]] std::int64_t bytes() const {
+    return first_of_row.bytes() + rows.bytes() + columns.bytes() + values.bytes();
+  }
+};
+
+namespace host {
+/// Sets first_of_row and returns the number of entries.
+template <class T>
+std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest);
+template <class T>
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest);
+/// y += alpha rest x.
+template <class T>
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y);
+}  // namespace host
+
+namespace device {
+template <class T>
+std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream);
+template <class T>
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Stream stream);
+template <class T>
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y, Stream stream);
+}  // namespace device
+
+}  // namespace autospmv::formats::hyb
