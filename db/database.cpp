@@ -1,0 +1,491 @@
+#include "db/database.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "db/opening.hpp"
+#include "db/process.hpp"
+#include "db/sqlite.hpp"
+
+namespace autospmv {
+
+namespace fs = std::filesystem;
+using db::Connection;
+using db::Process;
+using db::Statement;
+using db::Transaction;
+
+namespace {
+
+// ---- What a record may hold --------------------------------------------------------------------------------------
+
+bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
+
+bool is_plausible(const Timing& timing) {
+  return is_amount(timing.median) && is_amount(timing.low_quartile) && is_amount(timing.high_quartile) &&
+         timing.samples >= 0;
+}
+
+bool is_plausible(const Measurement& m) {
+  return is_plausible(m.warm) && is_plausible(m.cold) && is_amount(m.setup_seconds) && m.bytes >= 0 &&
+         m.worst_error >= 0;  // infinity is what a wrong special value gives
+}
+
+// Parameters whose text is their one and only spelling: candidates are told apart by it.
+std::optional<Params> parse_params(const std::string& text) {
+  auto params = Params::parse(text);
+  if (params && params->text() != text) return std::nullopt;
+  return params;
+}
+
+bool is_plausible(const TrialRecord& trial) {
+  return is_plausible(trial.measurement) && parse_params(trial.candidate.params.text()) == trial.candidate.params;
+}
+
+std::optional<int> narrow(std::int64_t value) {
+  if (!std::in_range<int>(value)) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+// ---- Matrices and environments -----------------------------------------------------------------------------------
+
+std::optional<std::int64_t> find_environment(const Connection& connection, const TrialKey& key) {
+  Statement statement(connection,
+                      "SELECT id FROM environment WHERE value_type = ?1 AND operation = ?2 AND backend = ?3 "
+                      "AND device = ?4 AND toolkit = ?5 AND driver = ?6 AND library = ?7");
+  statement.bind(key.value_type, key.operation, key.backend, key.device, key.toolkit, key.driver, key.library);
+  if (!statement.step()) return std::nullopt;
+  std::int64_t id = 0;
+  statement.read(id);
+  return id;
+}
+
+std::int64_t add_environment(const Connection& connection, const TrialKey& key) {
+  if (const auto known = find_environment(connection, key)) return *known;
+  Statement statement(connection,
+                      "INSERT INTO environment (value_type, operation, backend, device, toolkit, driver, library) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id");
+  statement.bind(key.value_type, key.operation, key.backend, key.device, key.toolkit, key.driver, key.library);
+  std::int64_t id = 0;
+  statement.step();
+  statement.read(id);
+  statement.run();
+  return id;
+}
+
+std::optional<TrialKey> read_key(const Connection& connection, const std::string& fingerprint,
+                                 std::int64_t environment) {
+  const auto pattern = Fingerprint::parse(fingerprint);
+  Statement statement(connection,
+                      "SELECT value_type, operation, backend, device, toolkit, driver, library "
+                      "FROM environment WHERE id = ?1");
+  if (!pattern || !statement.bind(environment).step()) return std::nullopt;
+  TrialKey key;
+  key.pattern = *pattern;
+  statement.read(key.value_type, key.operation, key.backend, key.device, key.toolkit, key.driver, key.library);
+  return key;
+}
+
+// A matrix keeps its label until it is given another.
+void add_matrix(const Connection& connection, const std::string& fingerprint, const MatrixRecord& matrix) {
+  Statement(connection,
+            "INSERT INTO matrix (fingerprint, rows, cols, nnz, label) VALUES (?1, ?2, ?3, ?4, ?5) "
+            "ON CONFLICT (fingerprint) DO UPDATE SET label = excluded.label WHERE excluded.label <> ''")
+      .bind(fingerprint, matrix.rows, matrix.cols, matrix.nnz, matrix.label)
+      .run();
+  Statement statement(connection,
+                      "INSERT INTO feature (matrix, name, value) VALUES (?1, ?2, ?3) "
+                      "ON CONFLICT (matrix, name) DO UPDATE SET value = excluded.value");
+  for (const auto& [name, value] : matrix.features) {
+    if (std::isfinite(value)) statement.bind(fingerprint, name, value).run();
+  }
+}
+
+std::optional<MatrixRecord> read_matrix(const Connection& connection, const std::string& fingerprint) {
+  Statement statement(connection, "SELECT label, rows, cols, nnz FROM matrix WHERE fingerprint = ?1");
+  if (!statement.bind(fingerprint).step()) return std::nullopt;
+  MatrixRecord matrix;
+  statement.read(matrix.label, matrix.rows, matrix.cols, matrix.nnz);
+  if (matrix.rows < 0 || matrix.cols < 0 || matrix.nnz < 0) return std::nullopt;
+
+  Statement features(connection, "SELECT name, value FROM feature WHERE matrix = ?1 ORDER BY name");
+  features.bind(fingerprint);
+  while (features.step()) {
+    auto& [name, value] = matrix.features.emplace_back();
+    features.read(name, value);
+    if (!std::isfinite(value)) matrix.features.pop_back();
+  }
+  return matrix;
+}
+
+// ---- Trials ------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view insert_trial = R"sql(
+  INSERT INTO trial (matrix, environment, format, format_version, params, deterministic, outcome, detail,
+                     warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
+                     cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+                     setup_s, bytes, csr_bytes, worst_error)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20))sql";
+
+// The last trial of every candidate, cheapest first, and whether it keeps the limits. A limit that cannot be compared
+// with (infinity times 0 bytes) is no limit.
+// ?1 matrix, ?2 environment, ?3 catalogue or '', ?4 expected calls, ?5 memory factor, ?6 deterministic only
+constexpr std::string_view select_ranked = R"sql(
+  WITH numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY format, params ORDER BY id DESC) AS age
+    FROM trial
+    WHERE matrix = ?1 AND environment = ?2
+      AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0))
+  SELECT outcome = 'passed' AND warm_samples > 0
+           AND (bytes > ?5 * csr_bytes) IS NOT TRUE
+           AND (deterministic OR NOT ?6),
+         format, format_version, params, deterministic, outcome, detail,
+         warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
+         cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+         setup_s, bytes, worst_error
+  FROM numbered
+  WHERE age = 1
+  ORDER BY outcome = 'passed' DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
+
+struct Ranked {
+  TrialRecord trial;
+  bool within_limits = false;
+};
+
+void add_trial(Statement& statement, const std::string& fingerprint, std::int64_t environment, std::int64_t csr_bytes,
+               const TrialRecord& trial) {
+  const auto& m = trial.measurement;
+  statement
+      .bind(fingerprint, environment, trial.candidate.format, trial.format_version, trial.candidate.params.text(),
+            trial.deterministic, name_of(m.outcome), m.detail, m.warm.median, m.warm.low_quartile, m.warm.high_quartile,
+            m.warm.samples, m.cold.median, m.cold.low_quartile, m.cold.high_quartile, m.cold.samples, m.setup_seconds,
+            m.bytes, csr_bytes, m.worst_error)
+      .run();
+}
+
+// Nothing where the row holds what no trial of ours can have given.
+std::optional<Ranked> read_ranked(const Statement& row) {
+  TrialRecord trial;
+  auto& m = trial.measurement;
+  std::int64_t within_limits = 0;
+  std::int64_t version = 0;
+  std::int64_t deterministic = 0;
+  std::int64_t warm_samples = 0;
+  std::int64_t cold_samples = 0;
+  std::string params_text;
+  std::string outcome_name;
+  row.read(within_limits, trial.candidate.format, version, params_text, deterministic, outcome_name, m.detail,
+           m.warm.median, m.warm.low_quartile, m.warm.high_quartile, warm_samples, m.cold.median, m.cold.low_quartile,
+           m.cold.high_quartile, cold_samples, m.setup_seconds, m.bytes, m.worst_error);
+
+  const auto params = parse_params(params_text);
+  const auto outcome = parse_outcome(outcome_name);
+  const auto format_version = narrow(version);
+  const auto warm = narrow(warm_samples);
+  const auto cold = narrow(cold_samples);
+  if (!params || !outcome || !format_version || !warm || !cold) return std::nullopt;
+  trial.candidate.params = *params;
+  trial.format_version = *format_version;
+  trial.deterministic = deterministic != 0;
+  m.outcome = *outcome;
+  m.warm.samples = *warm;
+  m.cold.samples = *cold;
+  if (!is_plausible(trial)) return std::nullopt;
+  return Ranked{std::move(trial), within_limits != 0};
+}
+
+// Hands the ranked trials to take(), in their order, until it returns false.
+template <class Take>
+void for_each_ranked(const Connection& connection, const std::string& fingerprint, std::int64_t environment,
+                     const Limits& limits, const std::string& catalogue, const Take& take) {
+  Statement statement(connection, select_ranked);
+  statement.bind(fingerprint, environment, catalogue, limits.expected_calls, limits.memory_factor,
+                 limits.deterministic);
+  while (statement.step()) {
+    auto ranked = read_ranked(statement);
+    if (ranked && !take(std::move(*ranked))) return;
+  }
+}
+
+std::optional<TrialRecord> find_winner(const Connection& connection, const std::string& fingerprint,
+                                       std::int64_t environment, const Limits& limits, const std::string& catalogue) {
+  std::optional<TrialRecord> winner;
+  for_each_ranked(connection, fingerprint, environment, limits, catalogue, [&](Ranked ranked) {
+    if (ranked.within_limits) winner = std::move(ranked.trial);
+    return !winner;
+  });
+  return winner;
+}
+
+// ---- Suspects ----------------------------------------------------------------------------------------------------
+
+// Whether a process of another host still runs cannot be seen. No trial takes a day.
+bool may_be_running(const Process& noted_by, const std::string& this_host, bool older_than_a_day) {
+  return noted_by.host == this_host ? db::is_running(noted_by) : !older_than_a_day;
+}
+
+std::vector<Candidate> find_suspects(const Connection& connection, const std::string& fingerprint,
+                                     std::int64_t environment) {
+  Statement statement(connection,
+                      "SELECT format, params, host, pid, start_ticks, "
+                      "created_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') "
+                      "FROM suspect WHERE matrix = ?1 AND environment = ?2");
+  statement.bind(fingerprint, environment);
+  const auto this_host = db::this_process().host;
+  std::set<Candidate> suspects;
+  while (statement.step()) {
+    Candidate candidate;
+    std::string params_text;
+    Process noted_by;
+    std::int64_t old = 0;
+    statement.read(candidate.format, params_text, noted_by.host, noted_by.pid, noted_by.start_ticks, old);
+    const auto params = parse_params(params_text);
+    if (!params || may_be_running(noted_by, this_host, old != 0)) continue;
+    candidate.params = *params;
+    suspects.insert(std::move(candidate));
+  }
+  return {suspects.begin(), suspects.end()};
+}
+
+// ---- Places ------------------------------------------------------------------------------------------------------
+
+fs::path path_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? fs::path{} : fs::path{value};
+}
+
+// Links are followed once, here: the log lies beside the file itself, and the working directory may change later.
+fs::path resolve(const fs::path& file) {
+  std::error_code failed;
+  auto absolute = fs::absolute(file, failed);
+  if (failed) return file;
+  auto resolved = fs::weakly_canonical(absolute, failed);
+  return failed ? absolute : resolved;
+}
+
+}  // namespace
+
+struct Database::Impl {
+  Impl(Connection opened, fs::path path, Warn warn_user)
+      : connection(std::move(opened)), file(std::move(path)), on_file(!file.empty()), warn(std::move(warn_user)) {}
+
+  /// What body(connection) returns. Where the file fails, the body runs again on what takes its place; where even that
+  /// fails, there is nothing to return.
+  template <class Body>
+  std::invoke_result_t<Body, Connection&> attempt(const Body& body) {
+    const std::scoped_lock lock(mutex);
+    try {
+      return body(connection);
+    } catch (const std::exception& error) {
+      if (!on_file) return lost<Body>(error.what());
+      leave_file(error);
+    }
+    try {
+      return body(connection);
+    } catch (const std::exception& error) {
+      return lost<Body>(error.what());
+    }
+  }
+
+  template <class Body>
+  void attempt_write(const Body& body) {
+    attempt([&](Connection& target) {
+      // A file that was deleted while it is open takes all writes, and nobody will ever read them.
+      if (target.moved()) throw Error("it was removed or replaced");
+      Transaction transaction(target);
+      body(target);
+      transaction.commit();
+    });
+  }
+
+  void tell(const std::string& warning) const {
+    if (warn && !warning.empty()) warn(warning);
+  }
+
+  std::mutex mutex;
+  Connection connection;
+  const fs::path file;
+  bool on_file;
+
+ private:
+  template <class Body>
+  std::invoke_result_t<Body, Connection&> lost(const char* reason) {
+    if (!std::exchange(has_lost, true)) tell(std::string("the database in memory failed: ") + reason);
+    return std::invoke_result_t<Body, Connection&>();
+  }
+
+  void leave_file(const std::exception& error) {
+    if (const auto* const sqlite_error = dynamic_cast<const db::SqliteError*>(&error)) {
+      if (sqlite_error->damaged() && replace_file(error.what())) return;
+    }
+    connection = db::copy_to_memory(connection);
+    on_file = false;
+    tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
+  }
+
+  bool replace_file(const char* reason) {
+    try {
+      auto replacement = db::replace_damaged(file, connection, reason);
+      connection = std::move(replacement.connection);
+      tell(replacement.warning);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  Warn warn;
+  bool has_lost = false;
+};
+
+Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Database::~Database() = default;
+
+std::shared_ptr<Database> Database::open(const fs::path& file, Warn warn) {
+  if (file.empty()) {
+    if (warn) warn("no place is known for the database: trials are kept in memory only");
+    return in_memory();
+  }
+  auto path = resolve(file);
+  auto opened = db::open_anyhow(path);
+  auto impl = std::make_unique<Impl>(std::move(opened.connection), opened.on_file ? path : fs::path{}, std::move(warn));
+  impl->tell(opened.warning);
+  return std::shared_ptr<Database>(new Database(std::move(impl)));
+}
+
+std::shared_ptr<Database> Database::in_memory() {
+  return std::shared_ptr<Database>(new Database(std::make_unique<Impl>(db::begin_in_memory(), fs::path{}, Warn{})));
+}
+
+fs::path Database::default_path() {
+  if (auto file = path_in("AUTOSPMV_DB"); !file.empty()) return file;
+  // The XDG base directory specification has relative paths ignored.
+  if (const auto cache = path_in("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "autospmv" / "trials.db";
+  if (const auto home = path_in("HOME"); home.is_absolute()) return home / ".cache" / "autospmv" / "trials.db";
+  return {};
+}
+
+void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials) {
+  for (const auto& trial : trials) {
+    if (is_plausible(trial)) continue;
+    impl_->tell("trials are not recorded: that of " + trial.candidate.text() + " holds impossible numbers");
+    return;
+  }
+  impl_->attempt_write([&](Connection& connection) {
+    const auto fingerprint = key.pattern.text();
+    const auto environment = add_environment(connection, key);
+    add_matrix(connection, fingerprint, matrix);
+    Statement statement(connection, insert_trial);
+    for (const auto& trial : trials) add_trial(statement, fingerprint, environment, matrix.csr_bytes, trial);
+  });
+}
+
+std::vector<TrialRecord> Database::trials(const TrialKey& key, const Limits& limits, const std::string& catalogue) {
+  return impl_->attempt([&](Connection& connection) {
+    std::vector<TrialRecord> trials;
+    if (const auto environment = find_environment(connection, key)) {
+      for_each_ranked(connection, key.pattern.text(), *environment, limits, catalogue, [&](Ranked ranked) {
+        trials.push_back(std::move(ranked.trial));
+        return true;
+      });
+    }
+    return trials;
+  });
+}
+
+std::optional<TrialRecord> Database::winner(const TrialKey& key, const Limits& limits, const std::string& catalogue) {
+  return impl_->attempt([&](Connection& connection) -> std::optional<TrialRecord> {
+    const auto environment = find_environment(connection, key);
+    if (!environment) return std::nullopt;
+    return find_winner(connection, key.pattern.text(), *environment, limits, catalogue);
+  });
+}
+
+void Database::mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue) {
+  impl_->attempt_write([&](Connection& connection) {
+    Statement(connection,
+              "INSERT OR REPLACE INTO tuning (matrix, environment, effort, catalogue) VALUES (?1, ?2, ?3, ?4)")
+        .bind(key.pattern.text(), add_environment(connection, key), effort, catalogue)
+        .run();
+  });
+}
+
+bool Database::tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue) {
+  return impl_->attempt([&](Connection& connection) {
+    const auto environment = find_environment(connection, key);
+    if (!environment) return false;
+    // Who has tried everything has also tried the short list.
+    Statement statement(connection,
+                        "SELECT 1 FROM tuning WHERE matrix = ?1 AND environment = ?2 AND catalogue = ?4 "
+                        "AND (effort = ?3 OR (?3 = 'measure' AND effort = 'exhaustive'))");
+    return statement.bind(key.pattern.text(), *environment, effort, catalogue).step();
+  });
+}
+
+void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
+  impl_->attempt_write([&](Connection& connection) {
+    const auto process = db::this_process();
+    Statement(connection,
+              "INSERT OR REPLACE INTO suspect (matrix, environment, format, params, host, pid, start_ticks) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+        .bind(key.pattern.text(), add_environment(connection, key), candidate.format, candidate.params.text(),
+              process.host, process.pid, process.start_ticks)
+        .run();
+  });
+}
+
+void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) {
+  impl_->attempt_write([&](Connection& connection) {
+    const auto environment = find_environment(connection, key);
+    if (!environment) return;
+    const auto process = db::this_process();
+    Statement(connection,
+              "DELETE FROM suspect WHERE matrix = ?1 AND environment = ?2 AND format = ?3 AND params = ?4 "
+              "AND host = ?5 AND pid = ?6 AND start_ticks = ?7")
+        .bind(key.pattern.text(), *environment, candidate.format, candidate.params.text(), process.host, process.pid,
+              process.start_ticks)
+        .run();
+  });
+}
+
+std::vector<Candidate> Database::suspects(const TrialKey& key) {
+  return impl_->attempt([&](Connection& connection) -> std::vector<Candidate> {
+    const auto environment = find_environment(connection, key);
+    if (!environment) return {};
+    return find_suspects(connection, key.pattern.text(), *environment);
+  });
+}
+
+std::vector<TunedMatrix> Database::list(const Limits& limits) {
+  return impl_->attempt([&](Connection& connection) {
+    std::vector<TunedMatrix> all;
+    // Columns beside a max() are those of the row that has it.
+    Statement statement(connection,
+                        "SELECT matrix, environment, count(*), csr_bytes, max(id) FROM trial "
+                        "GROUP BY matrix, environment ORDER BY max(id) DESC");
+    while (statement.step()) {
+      std::string fingerprint;
+      std::int64_t environment = 0;
+      std::int64_t trials = 0;
+      std::int64_t csr_bytes = 0;
+      statement.read(fingerprint, environment, trials, csr_bytes);
+      const auto key = read_key(connection, fingerprint, environment);
+      auto matrix = read_matrix(connection, fingerprint);
+      if (!key || !matrix) continue;
+      matrix->csr_bytes = csr_bytes;
+      all.push_back({*key, std::move(*matrix), trials, find_winner(connection, fingerprint, environment, limits, {})});
+    }
+    return all;
+  });
+}
+
+const fs::path& Database::file() const { return impl_->file; }
+
+}  // namespace autospmv

@@ -1,0 +1,78 @@
+// The memory of the tuner: one SQLite file of append-only trials, and the queries over it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/trial.hpp"
+
+namespace autospmv {
+
+/// A matrix and device for which trials are kept, and what they say.
+struct TunedMatrix {
+  TrialKey key;
+  MatrixRecord matrix;
+  std::int64_t trials = 0;
+  std::optional<TrialRecord> winner;
+};
+
+/// Safe from many threads; many processes may write into one file. Failure of the file never throws after opening:
+/// what cannot be read is a miss, what cannot be written is kept in memory, with one warning. Does not survive a fork:
+/// the child opens its own.
+class Database {
+ public:
+  /// Gets one line each time. Must not call the database.
+  using Warn = std::function<void(const std::string&)>;
+
+  /// Opens or begins the file. An older schema is migrated forward. A newer one throws Error, and so does the database
+  /// of another program; a file that is no database is renamed to NAME.corrupt-N and a new one begun; an unwritable
+  /// place means memory only. The last two say so through `warn`, once.
+  static std::shared_ptr<Database> open(const std::filesystem::path& file, Warn warn);
+  static std::shared_ptr<Database> in_memory();
+
+  /// $AUTOSPMV_DB, else $XDG_CACHE_HOME/autospmv/trials.db, else ~/.cache/autospmv/trials.db.
+  static std::filesystem::path default_path();
+
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// Adds trials of one matrix, all or none.
+  void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials);
+
+  /// The last trial of every candidate under this key, cheapest first as `limits` count it, those that did not pass
+  /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
+  std::vector<TrialRecord> trials(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
+
+  /// The cheapest passed trial within the limits, or nothing.
+  std::optional<TrialRecord> winner(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
+
+  /// That every candidate an effort asks for was tried with these formats ("measure", "csr_scalar:1 ...").
+  void mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
+  bool tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
+
+  /// Notes a candidate before it is first launched and clears it after. A note that a dead process left behind names
+  /// a candidate that may have killed it.
+  void note_suspect(const TrialKey& key, const Candidate& candidate);
+  void clear_suspect(const TrialKey& key, const Candidate& candidate);
+  std::vector<Candidate> suspects(const TrialKey& key);
+
+  /// Everything known, by matrix, most recent first.
+  std::vector<TunedMatrix> list(const Limits& limits);
+
+  /// Where it is kept; empty for memory only.
+  [[nodiscard]] const std::filesystem::path& file() const;
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace autospmv

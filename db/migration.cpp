@@ -1,0 +1,65 @@
+#include "db/migration.hpp"
+
+#include <array>
+#include <string>
+
+#include "db/schema.hpp"
+
+namespace autospmv::db {
+
+namespace {
+
+// "aspm", in the header of every file of ours: nothing of anybody else's is ever migrated.
+constexpr std::int64_t application_id = 0x6173706d;
+
+std::int64_t number_from(const Connection& connection, std::string_view sql) {
+  Statement statement(connection, sql);
+  std::int64_t number = 0;
+  if (statement.step()) statement.read(number);
+  return number;
+}
+
+bool is_at(const Connection& connection, std::int64_t version) {
+  return number_from(connection, "PRAGMA application_id") == application_id &&
+         number_from(connection, "PRAGMA user_version") == version;
+}
+
+// The version of a database that is ours or empty and not ahead of us; throws Error for all others.
+std::int64_t checked_version(const Connection& connection, std::int64_t newest) {
+  const auto version = number_from(connection, "PRAGMA user_version");
+  if (number_from(connection, "PRAGMA application_id") != application_id) {
+    const bool empty = version == 0 && number_from(connection, "SELECT count(*) FROM sqlite_schema") == 0;
+    if (!empty) throw Error("it is a database of another program");
+  }
+  if (version < 0 || version > newest) {
+    throw Error("its schema has version " + std::to_string(version) + " and this library knows versions up to " +
+                std::to_string(newest) + " only");
+  }
+  return version;
+}
+
+void set_pragma(Connection& connection, const std::string& name, std::int64_t value) {
+  connection.execute("PRAGMA " + name + " = " + std::to_string(value));
+}
+
+}  // namespace
+
+std::span<const char* const> migrations() {
+  static const std::array steps = {schema};
+  return steps;
+}
+
+void migrate(Connection& connection, std::span<const char* const> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  if (is_at(connection, newest)) return;
+
+  // Only under the lock do the header and the tables belong to one moment: another process may be migrating.
+  Transaction transaction(connection);
+  const auto version = checked_version(connection, newest);
+  for (const auto* const step : steps.subspan(static_cast<std::size_t>(version))) connection.execute(step);
+  set_pragma(connection, "application_id", application_id);
+  set_pragma(connection, "user_version", newest);
+  transaction.commit();
+}
+
+}  // namespace autospmv::db

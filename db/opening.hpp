@@ -1,0 +1,32 @@
+// From a path to a connection that can be used, whatever is found there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "db/sqlite.hpp"
+
+namespace autospmv::db {
+
+struct Opened {
+  Connection connection;
+  bool on_file = false;  ///< otherwise it is to memory
+  std::string warning;   ///< what the user should know; mostly empty
+};
+
+/// Does what Database::open says. Throws Error for a newer version and for another program's database, nothing else.
+/// The path is absolute.
+Opened open_anyhow(const std::filesystem::path& file);
+
+/// Renames the damaged file that a connection was opened with, its log with it, and begins a new one. Many processes
+/// may find the damage at once: one renames, and all get the new file. `reason` goes into the warning.
+/// Throws SqliteError or std::system_error where the file can be neither renamed nor begun.
+Opened replace_damaged(const std::filesystem::path& file, const Connection& damaged, const std::string& reason);
+
+/// An empty database in memory, of the newest schema.
+Connection begin_in_memory();
+
+/// A database in memory that holds what the source holds, or nothing where that cannot be read.
+Connection copy_to_memory(Connection& source);
+
+}  // namespace autospmv::db

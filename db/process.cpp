@@ -1,0 +1,49 @@
+#include "db/process.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace autospmv::db {
+
+namespace {
+
+// proc(5), /proc/PID/stat: "pid (name) state ...", the start time being the 22nd field.
+std::optional<std::int64_t> start_ticks_of(std::int64_t pid) {
+  constexpr int fields_between_state_and_start = 18;
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string content;
+  if (!std::getline(stat, content, '\0')) return std::nullopt;
+  const auto name_end = content.rfind(')');  // the name may hold anything, parentheses and newlines too
+  if (name_end == std::string::npos) return std::nullopt;
+
+  std::istringstream fields(content.substr(name_end + 1));
+  char state = 0;
+  fields >> state;
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  std::string skipped;
+  for (int i = 0; i < fields_between_state_and_start; ++i) fields >> skipped;
+  std::int64_t start_ticks = 0;
+  if (!(fields >> start_ticks)) return std::nullopt;
+  return start_ticks;
+}
+
+std::string host_name() {
+  std::array<char, 257> name{};  // the last byte stays 0: a name that is cut off need not end in one
+  if (gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
+
+}  // namespace
+
+Process this_process() {
+  const auto pid = static_cast<std::int64_t>(getpid());
+  return {host_name(), pid, start_ticks_of(pid).value_or(0)};
+}
+
+bool is_running(const Process& process) { return start_ticks_of(process.pid) == process.start_ticks; }
+
+}  // namespace autospmv::db

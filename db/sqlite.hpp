@@ -1,0 +1,130 @@
+// SQLite with destructors: Connection, Statement, Transaction and no more.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace autospmv::db {
+
+class SqliteError : public Error {
+ public:
+  /// `code` is one of SQLite's primary result codes.
+  SqliteError(int code, const std::string& text) : Error(text), code_(code) {}
+
+  [[nodiscard]] int code() const { return code_; }
+
+  /// The file is no database, or no longer one.
+  [[nodiscard]] bool damaged() const;
+
+ private:
+  int code_;
+};
+
+enum class Access : std::uint8_t {
+  write,      ///< begins the file where there is none; reads only, where it cannot be written
+  read,       ///< may still need to write beside the file, for a log that must be shared or replayed
+  immutable,  ///< touches the file alone, and trusts that nobody changes it meanwhile
+};
+
+/// One thread at a time. Every member throws SqliteError unless it says otherwise.
+class Connection {
+ public:
+  Connection(const std::filesystem::path& file, Access access);
+  static Connection in_memory();
+
+  /// Runs statements that give no rows.
+  void execute(const std::string& sql);
+
+  /// Becomes a copy of another database.
+  void copy_from(Connection& source);
+
+  [[nodiscard]] bool read_only() const;
+
+  /// Whether the file is no longer found under its name. Never throws.
+  [[nodiscard]] bool moved() const noexcept;
+
+  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const noexcept;
+  };
+
+  Connection(const std::string& name, int flags);
+
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// A prepared statement. Lives no longer than its connection.
+class Statement {
+ public:
+  Statement(const Connection& connection, std::string_view sql);
+
+  /// Starts over with these values for ?1, ?2 and so on: integers, double, text.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    reset();
+    int index = 0;
+    (bind_one(++index, values), ...);
+    return *this;
+  }
+
+  /// Moves to the next row; false after the last.
+  bool step();
+
+  /// For statements that give no rows.
+  void run() {
+    while (step()) {
+    }
+  }
+
+  /// The columns of the current row, from the first on: std::int64_t, double, std::string.
+  template <class... Values>
+  void read(Values&... values) const {
+    int column = 0;
+    (read_one(column++, values), ...);
+  }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const noexcept;
+  };
+
+  void reset();
+  void bind_one(int index, std::integral auto value) { bind_integer(index, static_cast<std::int64_t>(value)); }
+  void bind_one(int index, double value);
+  void bind_one(int index, std::string_view value);
+  void bind_integer(int index, std::int64_t value);
+  void read_one(int column, std::int64_t& value) const;
+  void read_one(int column, double& value) const;
+  void read_one(int column, std::string& value) const;
+
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// Takes the right to write at once, rather than at the first write: a transaction that has read before it asks can
+/// only fail when somebody else was faster. Rolled back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void commit();
+
+ private:
+  Connection& connection_;
+  bool open_ = true;
+};
+
+}  // namespace autospmv::db
