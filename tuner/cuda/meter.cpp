@@ -1,0 +1,136 @@
+#include "tuner/cuda/meter.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "core/array.hpp"
+#include "core/cuda/check.hpp"
+
+namespace autospmv::cuda {
+
+namespace {
+
+// Long enough for the events, which tick in half microseconds, and short enough for many rounds.
+constexpr double sample_seconds = 3e-4;
+constexpr int most_repetitions = 100;
+
+class Events {
+ public:
+  Events() {
+    check(cudaEventCreate(&start_));
+    check(cudaEventCreate(&stop_));
+  }
+  ~Events() {
+    ignore(cudaEventDestroy(start_));
+    ignore(cudaEventDestroy(stop_));
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  /// Seconds between two points of the stream's order, around what `work` gives it.
+  template <class Work>
+  double time(Stream stream, const Work& work) {
+    check(cudaEventRecord(start_, stream.handle));
+    work();
+    check(cudaEventRecord(stop_, stream.handle));
+    check(cudaEventSynchronize(stop_));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+// Repetitions of a launch, captured once and replayed.
+class Graph {
+ public:
+  Graph(const Launch& launch, int repetitions, Stream stream) {
+    check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
+    try {
+      for (int i = 0; i < repetitions; ++i) launch(stream);
+    } catch (...) {
+      cudaGraph_t broken = nullptr;
+      ignore(cudaStreamEndCapture(stream.handle, &broken));
+      if (broken != nullptr) ignore(cudaGraphDestroy(broken));
+      throw;
+    }
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream.handle, &graph));
+    const auto status = cudaGraphInstantiate(&executable_, graph, 0);
+    ignore(cudaGraphDestroy(graph));
+    check(status);
+  }
+  ~Graph() { ignore(cudaGraphExecDestroy(executable_)); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void replay(Stream stream) const { check(cudaGraphLaunch(executable_, stream.handle)); }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class CudaTimedProduct final : public TimedProduct {
+ public:
+  CudaTimedProduct(const Device& device, Launch launch)
+      : stream_(setup_stream(device)), launch_(std::move(launch)) {
+    launch_(stream_);
+    const double once = events_.time(stream_, [&] { launch_(stream_); });
+    repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
+    graph_ = std::make_unique<Graph>(launch_, repetitions_, stream_);
+    graph_->replay(stream_);
+  }
+
+  double warm_sample() override {
+    return events_.time(stream_, [&] { graph_->replay(stream_); }) / repetitions_;
+  }
+
+  double loop_sample() override {
+    return events_.time(stream_, [&] {
+      for (int i = 0; i < repetitions_; ++i) launch_(stream_);
+    }) / repetitions_;
+  }
+
+  double cold_sample(CacheFlusher& flusher) override {
+    // While the device is busy overwriting its cache, the host queues the events and the product: no launch gap
+    // falls between the events.
+    flusher.flush(stream_);
+    return events_.time(stream_, [&] { launch_(stream_); });
+  }
+
+ private:
+  Stream stream_;
+  Launch launch_;
+  Events events_;
+  std::unique_ptr<Graph> graph_;
+  int repetitions_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch) {
+  const DeviceScope scope(device);
+  return std::make_unique<CudaTimedProduct>(device, std::move(launch));
+}
+
+double measure_copy_bandwidth(const Device& device) {
+  const DeviceScope scope(device);
+  const auto stream = setup_stream(device);
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(8 * device.cache_bytes, std::int64_t{1} << 29));
+  Array<char> from(size, device);
+  Array<char> to(size, device);
+  fill_bytes(from.data(), 1, size, device, stream);
+  Events events;
+  std::vector<double> samples;
+  for (int round = 0; round < 12; ++round) {
+    const double seconds = events.time(stream, [&] { copy_bytes(to.data(), from.data(), size, device, stream); });
+    if (round > 1) samples.push_back(seconds);
+  }
+  return 2.0 * static_cast<double>(size) / summarize(samples).median;
+}
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,13 @@
+// The CUDA side of tuner/meter.hpp.
+#pragma once
+
+#include <memory>
+
+#include "tuner/meter.hpp"
+
+namespace autospmv::cuda {
+
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch);
+double measure_copy_bandwidth(const Device& device);
+
+}  // namespace autospmv::cuda

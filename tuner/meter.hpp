@@ -1,0 +1,57 @@
+// Timing one product, warm and cold, on any backend.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/device.hpp"
+#include "core/stream.hpp"
+#include "core/trial.hpp"
+
+namespace autospmv {
+
+/// Launches one product in the order of a stream.
+using Launch = std::function<void(Stream)>;
+
+/// Overwrites a device's caches. Made once for many products: its memory is larger than they are.
+class CacheFlusher {
+ public:
+  explicit CacheFlusher(const Device& device);
+
+  /// In the order of the stream; on the host, every thread overwrites its share, so that all cores' caches go.
+  void flush(Stream stream);
+
+ private:
+  Array<char> memory_;
+  int byte_ = 0;
+};
+
+/// One product that can be timed again and again. On CUDA, warm repetitions are replayed from a captured graph, so
+/// that the host's launch cost is not what is measured, and timed with events; on the host, they run in a loop.
+class TimedProduct {
+ public:
+  virtual ~TimedProduct() = default;
+
+  /// Seconds a product, over as many repetitions back to back as fill a sample.
+  virtual double warm_sample() = 0;
+  /// The same from a plain loop of launches, as client code calls: the host's launch cost counts where it is longer.
+  virtual double loop_sample() = 0;
+  /// Seconds of one product after the caches were overwritten.
+  virtual double cold_sample(CacheFlusher& flusher) = 0;
+};
+
+/// Runs the product a few times to size its samples.
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch);
+
+/// Bytes a second of a copy within the device's memory, read and written, far larger than its caches.
+double measure_copy_bandwidth(const Device& device);
+
+/// Median and quartiles of samples.
+Timing summarize(std::vector<double> samples);
+
+/// The quartiles are close enough, for the samples there are, to tell candidates `resolution` apart.
+bool settled(const std::vector<double>& samples, double resolution);
+
+}  // namespace autospmv

@@ -1,0 +1,239 @@
+#include "tuner/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "core/equal.hpp"
+#include "core/error.hpp"
+#include "core/random.hpp"
+
+namespace autospmv {
+
+namespace {
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// x and a copy of it, and y between two guards. Fresh numbers for every session, so that no candidate can win by
+// having seen them.
+template <class T>
+struct Session<T>::Vectors {
+  // A warp's worth of elements: what an off-by-one or an unguarded tail would touch first.
+  static constexpr std::size_t guard = 64;
+  static constexpr int guard_byte = 0xa5;
+
+  Vectors(const CsrView<T>& matrix, Place at, std::uint64_t seed)
+      : place(at),
+        x(static_cast<std::size_t>(matrix.cols), at),
+        x_copy(static_cast<std::size_t>(matrix.cols), at),
+        guarded_y(static_cast<std::size_t>(matrix.rows) + 2 * guard, at) {
+    fill_random(x.data(), matrix.cols, seed, place, setup_stream(place));
+    fill_random(x_copy.data(), matrix.cols, seed, place, setup_stream(place));
+  }
+
+  [[nodiscard]] T* y() { return guarded_y.data() + guard; }
+
+  // All bits set: not a number, in float and double alike.
+  void poison_y() {
+    const auto stream = setup_stream(place);
+    fill_bytes(guarded_y.data(), guard_byte, static_cast<std::size_t>(guarded_y.bytes()), place, stream);
+    fill_bytes(y(), 0xff, static_cast<std::size_t>(guarded_y.bytes()) - 2 * guard * sizeof(T), place, stream);
+  }
+
+  [[nodiscard]] bool guards_intact() const {
+    std::array<unsigned char, guard * sizeof(T)> before{};
+    std::array<unsigned char, guard * sizeof(T)> after{};
+    const auto stream = setup_stream(place);
+    copy_bytes(before.data(), guarded_y.data(), before.size(), place, stream);
+    copy_bytes(after.data(), guarded_y.data() + guarded_y.size() - guard, after.size(), place, stream);
+    synchronize(place, stream);
+    const auto intact = [](unsigned char byte) { return byte == guard_byte; };
+    return std::all_of(before.begin(), before.end(), intact) && std::all_of(after.begin(), after.end(), intact);
+  }
+
+  [[nodiscard]] bool x_intact() const {
+    return equal_bytes(x.data(), x_copy.data(), static_cast<std::size_t>(x.bytes()), place);
+  }
+
+  Place place;
+  Array<T> x;
+  Array<T> x_copy;
+  Array<T> guarded_y;
+};
+
+template <class T>
+struct Session<T>::Trial {
+  TrialRecord record;
+  std::unique_ptr<Operator<T>> op;
+  std::unique_ptr<TimedProduct> timed;
+  std::vector<double> warm;
+
+  [[nodiscard]] bool running() const { return timed != nullptr; }
+  [[nodiscard]] double median() const { return record.measurement.warm.median; }
+  void update_median() { record.measurement.warm = summarize(warm); }
+};
+
+template <class T>
+Session<T>::Session(const CsrView<T>& matrix, const Device& device, const SessionRules& rules, std::uint64_t seed,
+                    FormatLookup<T> formats)
+    : matrix_(matrix),
+      device_(device),
+      rules_(rules),
+      formats_(std::move(formats)),
+      vectors_(std::make_unique<Vectors>(matrix, device, seed)),
+      reference_(reference_product<T>(matrix, T{1}, vectors_->x.data(), T{0}, nullptr, device)) {}
+
+template <class T>
+Session<T>::~Session() = default;
+
+template <class T>
+Launch Session<T>::launch_of(const Trial& trial) const {
+  const auto* op = trial.op.get();
+  auto* vectors = vectors_.get();
+  return [op, vectors](Stream stream) { op->apply(T{1}, vectors->x.data(), T{0}, vectors->y(), stream); };
+}
+
+template <class T>
+void Session<T>::build(const Prospect& prospect, Trial& trial) {
+  auto& measurement = trial.record.measurement;
+  const auto* format = formats_(prospect.candidate.format);
+  if (format == nullptr) throw InvalidArgument("there is no format '" + prospect.candidate.format + "'");
+  const double start = now_seconds();
+  auto built = format->build(matrix_, prospect.candidate.params, device_);
+  if (!built) {
+    measurement.outcome = Outcome::refused;
+    measurement.detail = built.reason();
+    return;
+  }
+  synchronize(device_, setup_stream(device_));
+  measurement.setup_seconds = now_seconds() - start;
+  trial.op = std::move(*built);
+  measurement.bytes = trial.op->bytes();
+}
+
+template <class T>
+void Session<T>::verify(Trial& trial) {
+  auto& measurement = trial.record.measurement;
+  vectors_->poison_y();
+  launch_of(trial)(setup_stream(device_));
+  const auto comparison = compare(matrix_, reference_, static_cast<const T*>(vectors_->y()), device_);
+  measurement.worst_error = comparison.worst_error;
+  measurement.outcome = Outcome::passed;
+  if (!comparison.passed()) {
+    measurement.outcome = Outcome::wrong_answer;
+    measurement.detail = std::to_string(comparison.wrong_rows) + " rows, the first of them " +
+                         std::to_string(comparison.first_wrong);
+  } else if (!vectors_->guards_intact()) {
+    measurement.outcome = Outcome::wrong_answer;
+    measurement.detail = "wrote outside of y";
+  } else if (!vectors_->x_intact()) {
+    measurement.outcome = Outcome::wrong_answer;
+    measurement.detail = "changed x";
+  }
+}
+
+template <class T>
+void Session<T>::first_look(Trial& trial) {
+  trial.timed = make_timed_product(device_, launch_of(trial));
+  for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
+  trial.update_median();
+  if (best_ == 0 || trial.median() < best_) best_ = trial.median();
+}
+
+template <class T>
+TrialRecord Session<T>::attempt(const Prospect& prospect) {
+  const DeviceScope scope(device_);
+  trials_.push_back(std::make_unique<Trial>());
+  auto& trial = *trials_.back();
+  trial.record.candidate = prospect.candidate;
+  trial.record.format_version = prospect.format_version;
+  trial.record.deterministic = prospect.deterministic;
+  try {
+    build(prospect, trial);
+    if (trial.op) verify(trial);
+    if (trial.record.measurement.outcome == Outcome::passed) {
+      first_look(trial);
+    } else {
+      trial.op.reset();
+    }
+  } catch (const Error& error) {
+    trial.timed.reset();
+    trial.op.reset();
+    trial.record.measurement.outcome = Outcome::failed;
+    trial.record.measurement.detail = error.what();
+    // A sticky error would fail every later trial too: let the caller know instead.
+    synchronize(device_);
+  }
+  drop_the_slow();
+  return trial.record;
+}
+
+template <class T>
+void Session<T>::drop_the_slow() {
+  for (auto& trial : trials_) {
+    if (!trial->running() || trial->median() <= rules_.cut_factor * best_) continue;
+    trial->timed.reset();
+    trial->op.reset();
+  }
+}
+
+template <class T>
+std::vector<typename Session<T>::Trial*> Session<T>::kept() const {
+  std::vector<Trial*> running;
+  for (const auto& trial : trials_) {
+    if (trial->running()) running.push_back(trial.get());
+  }
+  return running;
+}
+
+template <class T>
+void Session<T>::settle() {
+  const DeviceScope scope(device_);
+  for (int round = 0; round < rules_.max_rounds; ++round) {
+    bool all_settled = round >= rules_.min_rounds;
+    // One sample of each in turn: a device that slows down slows all of them down.
+    for (auto* trial : kept()) {
+      trial->warm.push_back(trial->timed->warm_sample());
+      all_settled = all_settled && settled(trial->warm, rules_.resolution);
+    }
+    if (all_settled) break;
+  }
+  CacheFlusher flusher(device_);
+  best_ = std::numeric_limits<double>::max();
+  for (auto* trial : kept()) {
+    trial->update_median();
+    best_ = std::min(best_, trial->median());
+    std::vector<double> cold;
+    for (int i = 0; i < rules_.cold_samples; ++i) cold.push_back(trial->timed->cold_sample(flusher));
+    trial->record.measurement.cold = summarize(cold);
+    trial->timed.reset();
+  }
+}
+
+template <class T>
+std::vector<TrialRecord> Session<T>::records() const {
+  std::vector<TrialRecord> records;
+  records.reserve(trials_.size());
+  for (const auto& trial : trials_) records.push_back(trial->record);
+  return records;
+}
+
+template <class T>
+std::unique_ptr<Operator<T>> Session<T>::take(const Candidate& candidate) {
+  for (auto& trial : trials_) {
+    if (trial->record.candidate == candidate && trial->op) return std::move(trial->op);
+  }
+  return nullptr;
+}
+
+template class Session<float>;
+template class Session<double>;
+
+}  // namespace autospmv

@@ -1,0 +1,84 @@
+// Trials of one matrix on one device: build, verify, time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/reference.hpp"
+#include "core/trial.hpp"
+#include "formats/format.hpp"
+#include "tuner/candidates.hpp"
+#include "tuner/meter.hpp"
+
+namespace autospmv {
+
+/// How long to measure, and whom.
+struct SessionRules {
+  double cut_factor = 1.3;     ///< candidates this much slower than the best are dropped after a first look
+  int first_look_samples = 3;
+  int min_rounds = 5;
+  int max_rounds = 25;
+  double resolution = 0.01;    ///< rounds end when the noise is this share of the median
+  int cold_samples = 7;        ///< of those that were not dropped
+};
+
+/// Tunes: many candidates, and only the best matter.
+inline constexpr SessionRules tuning_rules{};
+/// Benchmarks: every candidate is measured to the end.
+inline constexpr SessionRules bench_rules{.cut_factor = 1e30};
+
+/// Where a session finds the formats that its candidates name.
+template <class T>
+using FormatLookup = std::function<const Format<T>*(std::string_view)>;
+
+template <class T>
+class Session {
+ public:
+  /// Draws x and computes the reference product. The matrix lies in the device's memory and outlives the session.
+  Session(const CsrView<T>& matrix, const Device& device, const SessionRules& rules, std::uint64_t seed,
+          FormatLookup<T> formats = find_format<T>);
+  ~Session();
+
+  /// Builds the candidate, verifies it against the reference, takes a first look at its time and keeps it if it can
+  /// still win. Throws DeviceError only where the device no longer answers.
+  TrialRecord attempt(const Prospect& prospect);
+
+  /// Times the kept candidates in interleaved rounds until the noise has settled, then cold, and lets go of all but
+  /// the fastest ones.
+  void settle();
+
+  /// Every trial so far, in the order of the attempts.
+  [[nodiscard]] std::vector<TrialRecord> records() const;
+
+  /// The built operator of a candidate that is still kept, or nullptr.
+  std::unique_ptr<Operator<T>> take(const Candidate& candidate);
+
+ private:
+  struct Trial;
+  struct Vectors;
+
+  void build(const Prospect& prospect, Trial& trial);
+  void verify(Trial& trial);
+  void first_look(Trial& trial);
+  void drop_the_slow();
+  [[nodiscard]] std::vector<Trial*> kept() const;
+  [[nodiscard]] Launch launch_of(const Trial& trial) const;
+
+  CsrView<T> matrix_;
+  Device device_;
+  SessionRules rules_;
+  FormatLookup<T> formats_;
+  std::unique_ptr<Vectors> vectors_;
+  Reference reference_;
+  std::vector<std::unique_ptr<Trial>> trials_;
+  double best_ = 0;  // seconds of the fastest verified candidate so far; 0 before the first
+};
+
+extern template class Session<float>;
+extern template class Session<double>;
+
+}  // namespace autospmv

@@ -1,0 +1,292 @@
+#include "tuner/tuner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "tuner/session.hpp"
+
+namespace autospmv {
+
+double total_seconds(const Measurement& measurement, const Limits& limits) {
+  return measurement.setup_seconds + static_cast<double>(limits.expected_calls) * measurement.warm.median;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Runs a step and stores how long it took.
+template <class Step>
+auto timed_step(double& seconds, const Step& step) {
+  const auto start = Clock::now();
+  auto result = step();
+  seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return result;
+}
+
+// One tuning of one matrix: what its steps share.
+template <class T>
+class Tuning {
+ public:
+  Tuning(const Matrix<T>& matrix, const Context& context, const TuneOptions& options)
+      : matrix_(matrix), context_(context), options_(options), catalogue_(format_catalogue()) {
+    view_ = matrix.on(context.device());
+    key_ = timed_step(result_.times.fingerprint, [&] { return key_of(matrix, context); });
+  }
+
+  Tuned<T> tune();
+  std::vector<TrialRecord> bench(const std::vector<std::string>& only);
+
+ private:
+  void look_up();
+  void try_candidates();
+  void run_trials(Session<T>& session, const std::vector<Prospect>& prospects);
+  void record(const std::vector<TrialRecord>& trials);
+  void choose();
+  bool plan_from(const TrialRecord& choice);
+  void plan_fallback();
+  [[nodiscard]] const std::vector<Prospect>& prospects();
+  [[nodiscard]] std::vector<Prospect> without_known(std::vector<Prospect> prospects);
+  [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
+  [[nodiscard]] MatrixRecord describe() const;
+
+  const Matrix<T>& matrix_;
+  const Context& context_;
+  const TuneOptions& options_;
+  std::string catalogue_;
+  CsrView<T> view_;
+  TrialKey key_;
+  std::vector<Prospect> prospects_;
+  std::unique_ptr<Session<T>> session_;
+  Tuned<T> result_;
+};
+
+template <class T>
+Tuned<T> Tuning<T>::tune() {
+  look_up();
+  const bool known = context_.effort() == Effort::cached ||
+                     context_.database().tuned(key_, std::string(name_of(context_.effort())), catalogue_);
+  if (!known) try_candidates();
+  result_.from_database = result_.new_trials == 0 && !result_.trials.empty();
+  choose();
+  matrix_.attach(context_.id(), result_.plan);
+  return std::move(result_);
+}
+
+template <class T>
+void Tuning<T>::look_up() {
+  result_.trials = timed_step(result_.times.lookup,
+                              [&] { return context_.database().trials(key_, context_.limits(), catalogue_); });
+}
+
+template <class T>
+const std::vector<Prospect>& Tuning<T>::prospects() {
+  if (prospects_.empty()) {
+    result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, context_.device()); });
+    prospects_ = all_prospects<T>(*result_.features, context_.device(), context_.copy_bandwidth());
+  }
+  return prospects_;
+}
+
+template <class T>
+std::vector<Prospect> Tuning<T>::without_known(std::vector<Prospect> chosen) {
+  const auto suspects = context_.database().suspects(key_);
+  const auto known = [&](const Prospect& prospect) {
+    if (std::find(suspects.begin(), suspects.end(), prospect.candidate) != suspects.end()) {
+      context_.logger().warn("{} is skipped: a process died while trying it", prospect.candidate.text());
+      return true;
+    }
+    return std::any_of(result_.trials.begin(), result_.trials.end(), [&](const TrialRecord& record) {
+      return record.candidate == prospect.candidate && record.measurement.outcome != Outcome::timed_out;
+    });
+  };
+  std::erase_if(chosen, known);
+  return chosen;
+}
+
+template <class T>
+void Tuning<T>::try_candidates() {
+  const auto chosen = without_known(chosen_prospects(prospects(), context_.effort(), context_.limits()));
+  if (!chosen.empty()) {
+    double& seconds = result_.times.trials;
+    timed_step(seconds, [&] {
+      session_ = std::make_unique<Session<T>>(view_, context_.device(), tuning_rules, std::random_device{}());
+      run_trials(*session_, chosen);
+      session_->settle();
+      record(session_->records());
+      return 0;
+    });
+    look_up();
+  }
+  const bool all_tried = result_.new_trials == static_cast<std::int64_t>(chosen.size());
+  if (all_tried) context_.database().mark_tuned(key_, std::string(name_of(context_.effort())), catalogue_);
+}
+
+template <class T>
+void Tuning<T>::run_trials(Session<T>& session, const std::vector<Prospect>& chosen) {
+  const auto start = Clock::now();
+  for (const auto& prospect : chosen) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    if (elapsed > context_.limits().time_limit_seconds) break;
+    if (options_.progress) {
+      options_.progress({result_.new_trials, static_cast<std::int64_t>(chosen.size()), prospect.candidate.text()});
+    }
+    context_.database().note_suspect(key_, prospect.candidate);
+    const auto record = session.attempt(prospect);
+    context_.database().clear_suspect(key_, prospect.candidate);
+    ++result_.new_trials;
+    const auto outcome = record.measurement.outcome;
+    if (outcome == Outcome::wrong_answer || outcome == Outcome::failed) {
+      context_.logger().error("{}: {}: {}", prospect.candidate.text(), name_of(outcome), record.measurement.detail);
+    }
+  }
+}
+
+template <class T>
+MatrixRecord Tuning<T>::describe() const {
+  MatrixRecord record{options_.label, matrix_.rows(), matrix_.cols(), matrix_.nnz(), view_.bytes(), {}};
+  if (result_.features) {
+    for (const auto& feature : feature_table()) {
+      record.features.emplace_back(feature.name, feature.read(*result_.features));
+    }
+  }
+  return record;
+}
+
+template <class T>
+void Tuning<T>::record(const std::vector<TrialRecord>& trials) {
+  context_.database().record(key_, describe(), trials);
+}
+
+template <class T>
+bool Tuning<T>::is_baseline(const TrialRecord& record) const {
+  const auto* format = find_format<T>(record.candidate.format);
+  return format != nullptr && format->info().baseline && record.measurement.outcome == Outcome::passed;
+}
+
+template <class T>
+void Tuning<T>::choose() {
+  // Trials come cheapest first, so the first of each kind is the best of its kind.
+  const auto& trials = result_.trials;
+  const auto baseline =
+      std::min_element(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
+        if (is_baseline(a) != is_baseline(b)) return is_baseline(a);
+        return a.measurement.warm.median < b.measurement.warm.median;
+      });
+  if (baseline != trials.end() && is_baseline(*baseline)) result_.baseline = *baseline;
+
+  const auto winner = context_.database().winner(key_, context_.limits(), catalogue_);
+  if (winner && plan_from(*winner)) {
+    result_.winner = *winner;
+    return;
+  }
+  if (winner) {
+    context_.logger().warn("the plan {} from the database cannot be built here", winner->candidate.text());
+  }
+  plan_fallback();
+}
+
+template <class T>
+bool Tuning<T>::plan_from(const TrialRecord& choice) {
+  std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
+  if (!op) {
+    const auto* format = find_format<T>(choice.candidate.format);
+    if (format == nullptr) return false;
+    auto built = timed_step(result_.times.conversion,
+                            [&] { return format->build(view_, choice.candidate.params, context_.device()); });
+    if (!built) return false;
+    op = std::move(*built);
+  }
+  result_.plan = std::make_shared<Plan<T>>(choice, std::move(op), context_.device());
+  return true;
+}
+
+template <class T>
+void Tuning<T>::plan_fallback() {
+  const auto& prospect = fallback_prospect(prospects());
+  TrialRecord choice;
+  choice.candidate = prospect.candidate;
+  choice.format_version = prospect.format_version;
+  choice.deterministic = prospect.deterministic;
+  if (!plan_from(choice)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+}
+
+// As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
+template <class T>
+std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) {
+  std::vector<TrialRecord> records;
+  std::int64_t kept_bytes = 0;
+  const std::int64_t budget = free_memory(context_.device()) / 2;
+  const auto seed = std::random_device{}();
+  const auto finish_batch = [&] {
+    if (!session_) return;
+    session_->settle();
+    const auto batch = session_->records();
+    records.insert(records.end(), batch.begin(), batch.end());
+    session_.reset();
+    kept_bytes = 0;
+  };
+  std::int64_t done = 0;
+  for (const auto& prospect : prospects()) {
+    if (!only.empty() && std::find(only.begin(), only.end(), prospect.candidate.format) == only.end()) continue;
+    if (options_.progress) {
+      options_.progress({done++, static_cast<std::int64_t>(prospects_.size()), prospect.candidate.text()});
+    }
+    if (!prospect.admitted()) {
+      TrialRecord refused{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+      refused.measurement.outcome = Outcome::refused;
+      refused.measurement.detail = prospect.refusal;
+      records.push_back(std::move(refused));
+      continue;
+    }
+    if (kept_bytes + static_cast<std::int64_t>(prospect.cost.storage_bytes) > budget) finish_batch();
+    if (!session_) session_ = std::make_unique<Session<T>>(view_, context_.device(), bench_rules, seed);
+    kept_bytes += session_->attempt(prospect).measurement.bytes;
+  }
+  finish_batch();
+  record(records);
+  return records;
+}
+
+}  // namespace
+
+template <Scalar T>
+TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
+  const auto& device = context.device();
+  return {.pattern = matrix.fingerprint(),
+          .value_type = std::string(value_type_name<T>()),
+          .operation = "n",
+          .backend = std::string(name_of(device.backend)),
+          .device = device.name,
+          .toolkit = device.toolkit,
+          .driver = device.driver,
+          .library = AUTOSPMV_VERSION};
+}
+
+template <Scalar T>
+Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options) {
+  const std::scoped_lock lock(context.tuning());
+  const DeviceScope scope(context.device());
+  return Tuning<T>(matrix, context, options).tune();
+}
+
+template <Scalar T>
+std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, const std::vector<std::string>& only,
+                               const TuneOptions& options) {
+  const std::scoped_lock lock(context.tuning());
+  const DeviceScope scope(context.device());
+  return Tuning<T>(matrix, context, options).bench(only);
+}
+
+#define AUTOSPMV_TUNER(T)                                                                            \
+  template TrialKey key_of(const Matrix<T>&, const Context&);                                        \
+  template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                      \
+  template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&, \
+                                          const TuneOptions&);
+AUTOSPMV_TUNER(float)
+AUTOSPMV_TUNER(double)
+#undef AUTOSPMV_TUNER
+
+}  // namespace autospmv

@@ -1,0 +1,72 @@
+// From a matrix to its plan: database, else features, trials and database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/matrix.hpp"
+#include "core/trial.hpp"
+#include "features/features.hpp"
+#include "tuner/candidates.hpp"
+#include "tuner/context.hpp"
+#include "tuner/plan.hpp"
+
+namespace autospmv {
+
+/// How far a tuning is; for progress bars.
+struct Progress {
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  std::string candidate;
+};
+
+struct TuneOptions {
+  std::string label;  ///< remembered with the matrix, for people
+  std::function<void(const Progress&)> progress;
+};
+
+/// How long the steps of a call took, in seconds; 0 for those that were not needed.
+struct StepTimes {
+  double fingerprint = 0;
+  double lookup = 0;
+  double features = 0;
+  double trials = 0;
+  double conversion = 0;  ///< of the winner, when it was not already built by a trial
+};
+
+/// What came out of it.
+template <class T>
+struct Tuned {
+  std::shared_ptr<Plan<T>> plan;           ///< attached to the matrix
+  bool from_database = false;              ///< no trial was made
+  std::int64_t new_trials = 0;             ///< candidates built and measured now
+  std::optional<TrialRecord> winner;       ///< nothing where the plan is the untried fallback
+  std::optional<TrialRecord> baseline;     ///< the fastest baseline that is known
+  std::vector<TrialRecord> trials;         ///< the last trial of every candidate, cheapest first
+  std::optional<Features> features;        ///< where they were extracted
+  StepTimes times;
+};
+
+/// What trials of this matrix on the context's device are filed under.
+template <Scalar T>
+TrialKey key_of(const Matrix<T>& matrix, const Context& context);
+
+/// Makes the plan for this matrix with the context's effort and limits and attaches it. One tuning runs at a time in
+/// a context. Throws DeviceError where the device fails.
+template <Scalar T>
+Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
+
+/// Measures every admitted candidate to the end, warm and cold, records all of it, refused ones with their reasons,
+/// and returns it, in the order of the prospects. `only`, where not empty, names the formats to measure.
+template <Scalar T>
+std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, const std::vector<std::string>& only,
+                               const TuneOptions& options = {});
+
+/// setup + calls x warm median, in seconds.
+double total_seconds(const Measurement& measurement, const Limits& limits);
+
+}  // namespace autospmv
