@@ -1,0 +1,216 @@
+#include "core/matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/compensated.hpp"
+#include "core/error.hpp"
+#include "core/generators.hpp"
+#include "core/params.hpp"
+#include "core/random.hpp"
+#include "core/reference.hpp"
+
+namespace autospmv {
+namespace {
+
+using Offsets = std::vector<std::int32_t>;
+using Columns = std::vector<std::int32_t>;
+using Values = std::vector<double>;
+
+std::string error_of(std::int64_t rows, std::int64_t cols, const Offsets& row_ptr, const Columns& columns,
+                     const Values& values) {
+  try {
+    Matrix<double>::from_csr(rows, cols, row_ptr, columns, values);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Matrix, ChecksItsArrays) {
+  EXPECT_EQ(error_of(2, 2, {0, 1, 2}, {0, 1}, {1, 2}), "");
+  EXPECT_EQ(error_of(2, 2, {0, 2}, {0, 1}, {1, 2}), "row_ptr has 2 elements, not rows + 1 = 3");
+  EXPECT_EQ(error_of(2, 2, {0, 1, 2}, {0, 1}, {1}), "there are 2 columns, but 1 values");
+  EXPECT_EQ(error_of(2, 2, {1, 1, 2}, {0, 1}, {1, 2}), "row_ptr[0] is 1, not 0");
+  EXPECT_EQ(error_of(2, 2, {0, 1, 3}, {0, 1}, {1, 2}), "row_ptr ends at 3, but there are 2 nonzeros");
+  EXPECT_EQ(error_of(3, 2, {0, 2, 1, 2}, {0, 1}, {1, 2}), "row_ptr decreases at row 1: 2, then 1");
+  EXPECT_EQ(error_of(3, 2, {0, 5, 5, 2}, {0, 1}, {1, 2}), "row_ptr decreases at row 0: 0, then 5");
+  EXPECT_EQ(error_of(2, 2, {0, 1, 2}, {0, 2}, {1, 2}), "column 2 of nonzero 1 is not in [0, 2)");
+  EXPECT_EQ(error_of(2, 2, {0, 1, 2}, {-1, 0}, {1, 2}), "column -1 of nonzero 0 is not in [0, 2)");
+  EXPECT_NE(error_of(-1, 2, {}, {}, {}), "");
+}
+
+TEST(Matrix, NarrowsOffsetsThatFit) {
+  const std::vector<std::int64_t> row_ptr{0, 1, 3};
+  const auto matrix = Matrix<double>::from_csr(2, 3, row_ptr, Columns{0, 1, 2}, Values{1, 2, 3});
+  EXPECT_FALSE(matrix.on({}).wide());
+  EXPECT_EQ(std::get<0>(matrix.on({}).row_ptr)[2], 3);
+}
+
+TEST(Matrix, BorrowsOrCopies) {
+  const Offsets row_ptr{0, 1, 2};
+  const Columns columns{0, 1};
+  Values values{1, 2};
+  const auto copied = Matrix<double>::from_csr(2, 2, row_ptr, columns, values);
+  auto borrowed = Matrix<double>::from_csr(2, 2, row_ptr, columns, values, Ownership::borrow);
+  values[0] = 7;
+  EXPECT_EQ(copied.on({}).values[0], 1);
+  EXPECT_EQ(borrowed.on({}).values, values.data());
+  const Values other{5, 6};
+  borrowed.update_values(other);
+  EXPECT_EQ(borrowed.on({}).values, other.data());
+}
+
+TEST(Matrix, AttachmentsAreFoundByKey) {
+  class Note final : public Attachment<double> {
+   public:
+    void values_changed(const CsrView<double>& /*matrix*/, Stream /*stream*/) override { ++changes; }
+    [[nodiscard]] Place place() const override { return {}; }
+    int changes = 0;
+  };
+  auto matrix = Matrix<double>::from_csr(1, 1, Offsets{0, 1}, Columns{0}, Values{1});
+  const auto note = std::make_shared<Note>();
+  matrix.attach(4, note);
+  EXPECT_EQ(matrix.attachment(4), note);
+  EXPECT_EQ(matrix.attachment(5), nullptr);
+  matrix.update_values(Values{2});
+  EXPECT_EQ(note->changes, 1);
+  matrix.detach(4);
+  EXPECT_EQ(matrix.attachment(4), nullptr);
+}
+
+Fingerprint fingerprint(std::int64_t rows, std::int64_t cols, const Offsets& row_ptr, const Columns& columns) {
+  return Matrix<double>::from_csr(rows, cols, row_ptr, columns, Values(columns.size(), 1.0)).fingerprint();
+}
+
+TEST(Fingerprint, SeesEveryChangeOfThePatternAndNoneOfTheValues) {
+  const auto base = fingerprint(3, 4, {0, 2, 3, 5}, {0, 1, 2, 0, 3});
+  EXPECT_EQ(base, fingerprint(3, 4, {0, 2, 3, 5}, {0, 1, 2, 0, 3}));
+  EXPECT_NE(base, fingerprint(3, 5, {0, 2, 3, 5}, {0, 1, 2, 0, 3}));
+  EXPECT_NE(base, fingerprint(3, 4, {0, 1, 3, 5}, {0, 1, 2, 0, 3}));
+  EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 5}, {1, 0, 2, 0, 3})) << "the order of the columns counts";
+  EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 5}, {0, 1, 2, 0, 2}));
+  EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 4}, {0, 1, 2, 0}));
+  const auto other = Matrix<float>::from_csr(3, 4, Offsets{0, 2, 3, 5}, Columns{0, 1, 2, 0, 3},
+                                             std::vector<float>{9, 8, 7, 6, 5});
+  EXPECT_EQ(base, other.fingerprint());
+}
+
+TEST(Fingerprint, IsTheSameForNarrowAndWideOffsets) {
+  const std::vector<std::int64_t> wide{0, 2, 3, 5};
+  const Offsets narrow{0, 2, 3, 5};
+  const Columns columns{0, 1, 2, 0, 3};
+  const Values values(5, 1.0);
+  const CsrView<double> a{3, 4, 5, wide.data(), columns.data(), values.data()};
+  const CsrView<double> b{3, 4, 5, narrow.data(), columns.data(), values.data()};
+  EXPECT_EQ(fingerprint_of(a, {}), fingerprint_of(b, {}));
+}
+
+TEST(Fingerprint, TextRoundTrips) {
+  const Fingerprint print{0x0123456789abcdefULL, 0xfULL};
+  EXPECT_EQ(print.text(), "0123456789abcdef000000000000000f");
+  EXPECT_EQ(Fingerprint::parse(print.text()), print);
+  EXPECT_EQ(Fingerprint::parse("0123"), std::nullopt);
+  EXPECT_EQ(Fingerprint::parse("g123456789abcdef000000000000000f"), std::nullopt);
+}
+
+// Two patterns that differ in one column must differ in about half of the bits of their fingerprints.
+TEST(Fingerprint, ChangesHalfOfItsBits) {
+  auto source = generate<double>("gen:pde:6");
+  const auto before = fingerprint_of(source.view(), {});
+  int flipped = 0;
+  for (int k = 0; k < 100; ++k) {
+    auto changed = source;
+    changed.col_idx[static_cast<std::size_t>(k)] ^= 1;
+    const auto after = fingerprint_of(changed.view(), {});
+    flipped += __builtin_popcountll(before.high ^ after.high) + __builtin_popcountll(before.low ^ after.low);
+  }
+  EXPECT_NEAR(flipped / 100.0, 64, 6);
+}
+
+TEST(Reference, IsMoreAccurateThanTheBoundAsks) {
+  // 1e16 + 1 - 1e16: a plain sum gives 0.
+  const Offsets row_ptr{0, 3};
+  const Columns columns{0, 1, 2};
+  const Values values{1e16, 1, -1e16};
+  const Values x{1, 1, 1};
+  const CsrView<double> view{1, 3, 3, row_ptr.data(), columns.data(), values.data()};
+  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
+  EXPECT_EQ(reference.product[0], 1);
+  EXPECT_EQ(reference.scale[0], 2e16 + 1);
+}
+
+Comparison judged(double y, double x_value) {
+  const Offsets row_ptr{0, 2};
+  const Columns columns{0, 1};
+  const Values values{1, 0};
+  const Values x{1, x_value};
+  const CsrView<double> view{1, 2, 2, row_ptr.data(), columns.data(), values.data()};
+  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
+  return compare(view, reference, &y, {});
+}
+
+TEST(Reference, JudgesRoundingAndSpecialValues) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(judged(1, 5).passed());
+  EXPECT_TRUE(judged(1 + 4e-16, 5).passed());
+  EXPECT_FALSE(judged(1 + 1e-14, 5).passed());
+  EXPECT_FALSE(judged(nan, 5).passed());
+  EXPECT_FALSE(judged(infinity, 5).passed());
+  // A stored zero times infinity is not a number, and so must be the product.
+  EXPECT_TRUE(judged(nan, infinity).passed());
+  EXPECT_FALSE(judged(1, infinity).passed());
+  EXPECT_EQ(judged(7, 5).first_wrong, 0);
+}
+
+TEST(Params, TextRoundTripsAndRejectsNoise) {
+  const Params params{{"T", 4}, {"block", 256}};
+  EXPECT_EQ(params.text(), "T=4 block=256");
+  EXPECT_EQ(Params::parse("T=4 block=256"), params);
+  EXPECT_EQ(Params::parse(""), Params{});
+  for (const auto* noise : {"T", "T=", "=4", "T=4x", "T=4  block=2", "T=4 T=4", "T=99999999999999999999"}) {
+    EXPECT_EQ(Params::parse(noise), std::nullopt) << noise;
+  }
+  EXPECT_THROW(static_cast<void>(params["sigma"]), InvalidArgument);
+}
+
+TEST(ParamSpace, CombinesItsAxes) {
+  const ParamSpace space{{"a", {1, 2}}, {"b", {3, 4, 5}}};
+  const auto all = space.combinations();
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[0].text(), "a=1 b=3");
+  EXPECT_EQ(all[5].text(), "a=2 b=5");
+  EXPECT_EQ(ParamSpace{}.combinations().size(), 1U);
+}
+
+TEST(Random, IsUniformSignedAndRepeatable) {
+  double sum = 0;
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    const double value = random_value(1, i);
+    EXPECT_GE(std::fabs(value), 0.5);
+    EXPECT_LT(std::fabs(value), 1);
+    sum += value;
+  }
+  EXPECT_LT(std::fabs(sum) / 10000, 0.03);
+  EXPECT_EQ(random_bits(3, 4), random_bits(3, 4));
+  EXPECT_NE(random_bits(3, 4), random_bits(4, 3));
+}
+
+TEST(Array, OwnsAndMoves) {
+  const Values source{1, 2, 3};
+  auto array = Array<double>::copy_of(source, {});
+  const auto* data = array.data();
+  const Array<double> moved = std::move(array);
+  EXPECT_EQ(moved.data(), data);
+  EXPECT_EQ(moved.to_vector(), source);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 256, 0U);
+}
+
+}  // namespace
+}  // namespace autospmv

@@ -1,0 +1,58 @@
+// The device gives the numbers that the host gives, bit for bit.
+#include <gtest/gtest.h>
+
+#include "core/array.hpp"
+#include "core/device.hpp"
+#include "features/features.hpp"
+#include "scenarios.hpp"
+
+namespace autospmv {
+namespace {
+
+template <class T>
+class CudaExtractionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+  }
+};
+using Scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(CudaExtractionTest, Scalars);
+
+template <class T, class Offset>
+Features on_device(const HostCsr<T>& matrix, const std::vector<Offset>& offsets, Place place) {
+  const auto row_ptr = Array<Offset>::copy_of(offsets, place);
+  const auto col_idx = Array<std::int32_t>::copy_of(matrix.col_idx, place);
+  const auto values = Array<T>::copy_of(matrix.values, place);
+  auto view = matrix.view();
+  view.row_ptr = row_ptr.data();
+  view.col_idx = col_idx.data();
+  view.values = values.data();
+  return extract_features(view, place);
+}
+
+template <class T, class Offset>
+void expect_same(const HostCsr<T>& matrix, const std::vector<Offset>& offsets) {
+  const auto host = extract_features(matrix.view(), Place{});
+  const auto device = on_device(matrix, offsets, cuda_devices().front());
+  for (const auto& feature : feature_table()) {
+    EXPECT_EQ(feature.read(device), feature.read(host)) << feature.name;
+  }
+}
+
+TYPED_TEST(CudaExtractionTest, WideOffsetsAgreeWithHost) {
+  for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
+    SCOPED_TRACE(name);
+    expect_same(matrix, matrix.row_ptr);
+  }
+}
+
+TYPED_TEST(CudaExtractionTest, NarrowOffsetsAgreeWithHost) {
+  for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
+    SCOPED_TRACE(name);
+    expect_same(matrix, test::narrow(matrix.row_ptr));
+  }
+}
+
+}  // namespace
+}  // namespace autospmv

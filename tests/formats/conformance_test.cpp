@@ -1,0 +1,264 @@
+// Every format, with every choice of its parameters, on every scenario and every backend there is: the product is
+// within the row-wise bound of the reference, nothing outside y is written, nothing of x or the matrix is changed,
+// and what is declared deterministic is.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/equal.hpp"
+#include "core/matrix.hpp"
+#include "core/reference.hpp"
+#include "features/features.hpp"
+#include "formats/format.hpp"
+#include "tests/formats/scenarios.hpp"
+
+namespace autospmv::testing {
+namespace {
+
+std::vector<Device> devices() {
+  std::vector<Device> all{host_device()};
+  for (auto& device : cuda_devices()) {
+    all.push_back(device);
+    break;  // one CUDA device stands for all
+  }
+  return all;
+}
+
+// y between two guards whose every byte is known.
+template <class T>
+class GuardedVector {
+ public:
+  GuardedVector(std::vector<T> start, Place place) : size_(start.size()), place_(place) {
+    const T guard = static_cast<T>(guard_value);
+    start.insert(start.begin(), guard_size, guard);
+    start.insert(start.end(), guard_size, guard);
+    storage_ = Array<T>::copy_of(start, place);
+  }
+
+  T* data() { return storage_.data() + guard_size; }
+
+  std::vector<T> values() const {
+    const auto all = storage_.to_vector();
+    return {all.begin() + guard_size, all.begin() + guard_size + static_cast<std::ptrdiff_t>(size_)};
+  }
+
+  bool guards_intact() const {
+    const auto all = storage_.to_vector();
+    for (std::size_t i = 0; i < guard_size; ++i) {
+      if (all[i] != static_cast<T>(guard_value) || all[all.size() - 1 - i] != static_cast<T>(guard_value)) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t guard_size = 256;
+  static constexpr double guard_value = -12345;
+  std::size_t size_;
+  Place place_;
+  Array<T> storage_;
+};
+
+// One scenario on one device: what all formats share.
+template <class T>
+struct Case {
+  Case(const Scenario<T>& scenario, const Device& on) : device(on) {
+    const auto source = scenario.make();
+    matrix = std::make_unique<Matrix<T>>(
+        Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values));
+    view = matrix->on(device);
+    x = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
+    x_copy = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
+    y0 = make_x<T>(source.rows, Entries::finite, 5);
+    features = extract_features(view, device);
+  }
+
+  Device device;
+  std::unique_ptr<Matrix<T>> matrix;
+  CsrView<T> view;
+  Array<T> x;
+  Array<T> x_copy;
+  std::vector<T> y0;
+  Features features;
+};
+
+template <class T>
+void expect_product(const Case<T>& on, const Operator<T>& op, T alpha, T beta) {
+  SCOPED_TRACE("alpha=" + std::to_string(alpha) + " beta=" + std::to_string(beta));
+  const auto y0 = Array<T>::copy_of(on.y0, on.device);
+  const auto reference = reference_product(on.view, alpha, on.x.data(), beta, y0.data(), on.device);
+  // With beta = 0, y may hold anything and must not be read.
+  auto start = on.y0;
+  if (beta == T{0}) start.assign(start.size(), std::numeric_limits<T>::quiet_NaN());
+  GuardedVector<T> y(start, on.device);
+  const auto stream = setup_stream(on.device);
+  op.apply(alpha, on.x.data(), beta, y.data(), stream);
+  synchronize(on.device, stream);
+  const auto comparison = compare(on.view, reference, static_cast<const T*>(y.data()), on.device);
+  EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first of them "
+                                   << comparison.first_wrong << ", worst error " << comparison.worst_error;
+  EXPECT_TRUE(y.guards_intact());
+  EXPECT_TRUE(equal_bytes(on.x.data(), on.x_copy.data(), static_cast<std::size_t>(on.x.bytes()), on.device));
+}
+
+template <class T>
+std::vector<T> product(const Case<T>& on, const Operator<T>& op) {
+  GuardedVector<T> y(on.y0, on.device);
+  op.apply(T{1}, on.x.data(), T{0}, y.data(), setup_stream(on.device));
+  return y.values();
+}
+
+template <class T>
+void expect_determinism(const Case<T>& on, const Operator<T>& op) {
+  const auto first = product(on, op);
+  const auto second = product(on, op);
+  EXPECT_EQ(first.empty() ? 0 : std::memcmp(first.data(), second.data(), first.size() * sizeof(T)), 0);
+}
+
+template <class T>
+void expect_conformance(const Format<T>& format, const Case<T>& on, const Params& params) {
+  SCOPED_TRACE(format.info().name + " " + params.text());
+  const auto cost = format.predict(on.features, params, on.device);
+  if (!cost) {
+    EXPECT_FALSE(cost.reason().empty());
+    return;
+  }
+  const auto before = fingerprint_of(on.view, on.device);
+  auto built = format.build(on.view, params, on.device);
+  if (!built) {
+    EXPECT_FALSE(built.reason().empty());
+    return;
+  }
+  expect_product<T>(on, **built, 1, 0);
+  expect_product<T>(on, **built, static_cast<T>(-1.5), static_cast<T>(0.75));
+  if (format.info().deterministic) expect_determinism(on, **built);
+  EXPECT_EQ(before, fingerprint_of(on.view, on.device));
+  EXPECT_GE((*built)->bytes(), 0);
+}
+
+template <class T>
+void expect_conformance(const std::string& format_name, const std::string& scenario_name) {
+  const auto* format = find_format<T>(format_name);
+  ASSERT_NE(format, nullptr);
+  for (const auto& scenario : scenarios<T>()) {
+    if (scenario.name != scenario_name) continue;
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(std::string(name_of(device.backend)) + " " + std::string(value_type_name<T>()));
+      const auto& backends = format->info().backends;
+      if (std::find(backends.begin(), backends.end(), device.backend) == backends.end()) continue;
+      const Case<T> on(scenario, device);
+      for (const auto& params : format->params(on.features, device).combinations()) {
+        expect_conformance(*format, on, params);
+      }
+    }
+  }
+}
+
+class Conformance : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(Conformance, Float) { expect_conformance<float>(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+TEST_P(Conformance, Double) { expect_conformance<double>(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto* format : all_formats<double>()) names.push_back(format->info().name);
+  return names;
+}
+
+std::vector<std::string> scenario_names() {
+  std::vector<std::string> names;
+  for (const auto& scenario : scenarios<double>()) names.push_back(scenario.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Conformance,
+                         ::testing::Combine(::testing::ValuesIn(format_names()), ::testing::ValuesIn(scenario_names())),
+                         [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
+
+// A suite in which everything is refused would pass without having multiplied anything.
+TEST(ConformanceSuite, EveryFormatMultipliesSomething) {
+  for (const auto& device : devices()) {
+    std::map<std::string, int> multiplied;
+    for (const auto& scenario : scenarios<double>()) {
+      if (scenario.name != "grid" && scenario.name != "circuit" && scenario.name != "blocks") continue;
+      const Case<double> on(scenario, device);
+      for (const auto* format : all_formats<double>()) {
+        for (const auto& params : format->params(on.features, device).combinations()) {
+          multiplied[format->info().name] += format->build(on.view, params, device).admitted() ? 1 : 0;
+        }
+      }
+    }
+    for (const auto* format : all_formats<double>()) {
+      const auto& backends = format->info().backends;
+      if (std::find(backends.begin(), backends.end(), device.backend) == backends.end()) continue;
+      EXPECT_GT(multiplied[format->info().name], 0) << format->info().name << " on " << name_of(device.backend);
+    }
+  }
+}
+
+TEST(ConformanceSuite, RunsOnCuda) {
+  if (!built_with_cuda) GTEST_SKIP() << "built without CUDA: conformance was tested on the host only";
+  if (cuda_devices().empty()) GTEST_SKIP() << "no CUDA device: conformance was tested on the host only";
+  EXPECT_EQ(devices().size(), 2U);
+}
+
+TEST(ConformanceSuite, UnknownAndMissingParametersAreRefused) {
+  const Case<double> on({"grid", [] { return generate<double>("gen:pde:6"); }}, host_device());
+  for (const auto* format : all_formats<double>()) {
+    const auto& backends = format->info().backends;
+    if (std::find(backends.begin(), backends.end(), Backend::host) == backends.end()) continue;
+    const auto params = format->params(on.features, on.device).combinations().front();
+    EXPECT_TRUE(format->build(on.view, params, on.device).admitted()) << format->info().name;
+    auto unknown = params;
+    unknown.set("no_such_parameter", 1);
+    EXPECT_FALSE(format->build(on.view, unknown, on.device).admitted()) << format->info().name;
+    for (const auto& [name, value] : params.values()) {
+      auto wrong = params;
+      wrong.set(name, -7);
+      EXPECT_FALSE(format->build(on.view, wrong, on.device).admitted()) << format->info().name << " " << name;
+    }
+  }
+}
+
+TEST(ConformanceSuite, NewValuesReachEveryFormat) {
+  for (const auto& device : devices()) {
+    auto source = generate<double>("gen:circuit:2000");
+    Case<double> on({"circuit", [&] { return source; }}, device);
+    for (auto& value : source.values) value = -3 * value + 1;
+    for (const auto* format : all_formats<double>()) {
+      for (const auto& params : format->params(on.features, device).combinations()) {
+        Case<double> fresh({"circuit", [] { return generate<double>("gen:circuit:2000"); }}, device);
+        auto built = format->build(fresh.view, params, device);
+        if (!built) continue;
+        SCOPED_TRACE(format->info().name + " " + params.text());
+        fresh.matrix->update_values(source.values);
+        synchronize(device);
+        fresh.view = fresh.matrix->on(device);
+        (*built)->update_values(fresh.view, setup_stream(device));
+        expect_product<double>(fresh, **built, 1, 0);
+      }
+    }
+  }
+}
+
+TEST(ConformanceSuite, AMatrixWithOneDenseRowIsRefusedByEllpackAtOnce) {
+  Features features;
+  features.rows = features.cols = 10'000'000;
+  features.nnz = 40'000'000;
+  features.npr_mean = 4;
+  features.npr_max = 10'000'000;
+  const auto* ellr_t = find_format<double>("ellr_t");
+  const auto device = host_device();
+  const auto cost = ellr_t->predict(features, ellr_t->params(features, device).combinations().front(), device);
+  ASSERT_FALSE(cost.admitted());
+  EXPECT_NE(cost.reason().find("padding"), std::string::npos) << cost.reason();
+}
+
+}  // namespace
+}  // namespace autospmv::testing

@@ -1,0 +1,65 @@
+// Small matrices, contexts on the host, and places for databases.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <spdlog/sinks/null_sink.h>
+#include <unistd.h>
+
+#include "core/generators.hpp"
+#include "core/matrix.hpp"
+#include "core/reference.hpp"
+#include "tuner/context.hpp"
+
+namespace autospmv::testing {
+
+template <class T>
+Matrix<T> make_matrix(const std::string& spec) {
+  const auto source = generate<T>(spec);
+  return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
+}
+
+inline std::shared_ptr<spdlog::logger> quiet_logger() {
+  return std::make_shared<spdlog::logger>("quiet", std::make_shared<spdlog::sinks::null_sink_mt>());
+}
+
+/// A context on the host; in memory unless a file is given.
+inline ContextOptions host_options(const std::filesystem::path& database = {}) {
+  ContextOptions options;
+  options.device = host_device();
+  options.database = database;
+  options.logger = quiet_logger();
+  return options;
+}
+
+/// A folder that is removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "autospmv-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Whether y = alpha A x + beta y0 on the host, within the bound.
+template <class T>
+bool is_product(const Matrix<T>& matrix, T alpha, const std::vector<T>& x, T beta, const std::vector<T>& y0,
+                const std::vector<T>& y) {
+  const auto view = matrix.on({});
+  const auto reference = reference_product(view, alpha, x.data(), beta, y0.data(), Place{});
+  return compare(view, reference, y.data(), Place{}).passed();
+}
+
+}  // namespace autospmv::testing

@@ -1,0 +1,226 @@
+#include "tuner/tuner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include <autospmv/autospmv.hpp>
+
+#include "tests/tuner/support.hpp"
+
+namespace autospmv {
+namespace {
+
+using testing::host_options;
+using testing::is_product;
+using testing::make_matrix;
+using testing::TemporaryFolder;
+
+std::vector<double> ramp(std::int64_t size) {
+  std::vector<double> x(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+  return x;
+}
+
+TEST(Tune, TriesOnceAndRemembers) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "trials.db";
+  std::string winner;
+  {
+    const Context context(host_options(file));
+    const auto tuned = tune(make_matrix<double>("gen:pde:20"), context);
+    EXPECT_FALSE(tuned.from_database);
+    EXPECT_GT(tuned.new_trials, 3);
+    ASSERT_TRUE(tuned.winner);
+    ASSERT_TRUE(tuned.baseline);
+    EXPECT_LE(total_seconds(tuned.winner->measurement, context.limits()),
+              total_seconds(tuned.baseline->measurement, context.limits()));
+    winner = tuned.winner->candidate.text();
+  }
+  const Context context(host_options(file));
+  const auto again = tune(make_matrix<double>("gen:pde:20"), context);
+  EXPECT_TRUE(again.from_database);
+  EXPECT_EQ(again.new_trials, 0);
+  EXPECT_FALSE(again.features) << "a known matrix needs no features";
+  EXPECT_EQ(again.winner->candidate.text(), winner);
+  EXPECT_EQ(again.plan->choice().candidate.text(), winner);
+  // Another value type is another matter.
+  EXPECT_GT(tune(make_matrix<float>("gen:pde:20"), context).new_trials, 0);
+}
+
+TEST(Tune, AWiderEffortTriesOnlyTheDifference) {
+  const TemporaryFolder folder;
+  auto options = host_options(folder.path() / "trials.db");
+  const auto matrix = make_matrix<double>("gen:circuit:3000");
+  const auto first = tune(matrix, Context(options)).new_trials;
+  options.effort = Effort::exhaustive;
+  const auto second = tune(matrix, Context(options));
+  EXPECT_GT(second.new_trials, 0);
+  const auto passed_or_not = static_cast<std::int64_t>(second.trials.size());
+  EXPECT_EQ(first + second.new_trials, passed_or_not);
+  options.effort = Effort::measure;
+  EXPECT_EQ(tune(matrix, Context(options)).new_trials, 0);
+}
+
+TEST(Tune, OtherLimitsPickFromTheSameTrials) {
+  const TemporaryFolder folder;
+  auto options = host_options(folder.path() / "trials.db");
+  const auto matrix = make_matrix<double>("gen:pde:30");
+  EXPECT_GT(tune(matrix, Context(options)).new_trials, 0);
+  options.limits.memory_factor = 0;  // nothing beside the CSR arrays
+  const auto lean = tune(matrix, Context(options));
+  EXPECT_EQ(lean.new_trials, 0);
+  ASSERT_TRUE(lean.winner);
+  EXPECT_EQ(lean.winner->measurement.bytes, 0);
+}
+
+TEST(Tune, CachedNeverTries) {
+  auto options = host_options();
+  options.effort = Effort::cached;
+  const Context context(options);
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto tuned = tune(matrix, context);
+  EXPECT_EQ(tuned.new_trials, 0);
+  EXPECT_FALSE(tuned.from_database);
+  EXPECT_FALSE(tuned.winner);
+  EXPECT_EQ(tuned.plan->bytes(), 0) << "what nothing is known of is multiplied by plain CSR";
+  const auto x = ramp(matrix.cols());
+  std::vector<double> y(x.size());
+  auto_spmv(matrix, x, y, {.context = &context});
+  EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
+}
+
+TEST(Tune, ADatabaseIsNotTrusted) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  TrialRecord lie{{"sell_p", {{"C", 32}, {"T", 12345}, {"sigma", 1}}}, 1, true, {}};
+  lie.measurement.outcome = Outcome::passed;
+  lie.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
+  const MatrixRecord described{"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}};
+  context.database().record(key_of(matrix, context), described, std::vector{lie});
+  context.database().mark_tuned(key_of(matrix, context), "measure", format_catalogue());
+  const auto tuned = tune(matrix, context);
+  EXPECT_NE(tuned.plan->choice().candidate, lie.candidate);
+  const auto x = ramp(matrix.cols());
+  std::vector<double> y(x.size());
+  auto_spmv(matrix, x, y, {.context = &context});
+  EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
+}
+
+TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto features = extract_features(matrix.on({}), Place{});
+  const auto prospects = all_prospects<double>(features, host_device(), 1e10);
+  const auto few = chosen_prospects(prospects, Effort::measure, {});
+  ASSERT_GT(few.size(), 3U);
+  EXPECT_TRUE(few.front().baseline);
+  for (const auto& prospect : few) EXPECT_TRUE(prospect.admitted());
+  EXPECT_GE(chosen_prospects(prospects, Effort::exhaustive, {}).size(), few.size());
+  EXPECT_TRUE(chosen_prospects(prospects, Effort::cached, {}).empty());
+  EXPECT_EQ(fallback_prospect(prospects).cost.storage_bytes, 0);
+}
+
+TEST(Tune, ATimeLimitEndsTheTrialsAndALaterCallGoesOn) {
+  const TemporaryFolder folder;
+  auto options = host_options(folder.path() / "trials.db");
+  options.limits.time_limit_seconds = 0;
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  EXPECT_EQ(tune(matrix, Context(options)).new_trials, 0);
+  options.limits.time_limit_seconds = 1000;
+  EXPECT_GT(tune(matrix, Context(options)).new_trials, 0);
+}
+
+TEST(Bench, MeasuresOrExplainsEveryCandidate) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:circuit:20000");
+  const auto records = bench(matrix, context, {});
+  int refused = 0;
+  for (const auto& record : records) {
+    if (record.measurement.outcome == Outcome::refused) {
+      ++refused;
+      EXPECT_FALSE(record.measurement.detail.empty());
+    } else {
+      EXPECT_EQ(record.measurement.outcome, Outcome::passed) << record.candidate.text();
+      EXPECT_GT(record.measurement.cold.median, 0);
+    }
+  }
+  EXPECT_GT(refused, 0) << "a dense row cannot be padded to";
+  for (const auto& record : bench(matrix, context, {"csr_vector"})) EXPECT_EQ(record.candidate.format, "csr_vector");
+}
+
+TEST(AutoSpmv, MultipliesEmptyMatrices) {
+  const Context context(host_options());
+  const std::vector<std::int32_t> row_ptr{0, 0, 0};
+  const auto matrix = Matrix<double>::from_csr(2, 0, row_ptr, {}, {});
+  std::vector<double> y{1, 2};
+  auto_spmv(matrix, {}, y, {.beta = 2, .context = &context});
+  EXPECT_EQ(y, (std::vector<double>{2, 4}));
+  const auto nothing = Matrix<double>::from_csr(0, 3, std::vector<std::int32_t>{0}, {}, {});
+  auto_spmv(nothing, ramp(3), {}, {.context = &context});
+}
+
+TEST(AutoSpmv, TakesAlphaAndBeta) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:circuit:4000");
+  const auto x = ramp(matrix.cols());
+  const auto y0 = ramp(matrix.rows());
+  auto y = y0;
+  auto_spmv(matrix, x, y, {.alpha = 2.5, .beta = -0.5, .context = &context});
+  EXPECT_TRUE(is_product(matrix, 2.5, x, -0.5, y0, y));
+}
+
+TEST(AutoSpmv, ChecksLengths) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:pde:4");
+  std::vector<double> y(64);
+  EXPECT_THROW(auto_spmv(matrix, ramp(63), y, {.context = &context}), InvalidArgument);
+  std::vector<double> long_y(65);
+  EXPECT_THROW(auto_spmv(matrix, ramp(64), long_y, {.context = &context}), InvalidArgument);
+}
+
+TEST(AutoSpmv, TakesNewValuesWithoutTuningAgain) {
+  const Context context(host_options());
+  auto source = generate<double>("gen:pde:16");
+  auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
+  const auto x = ramp(matrix.cols());
+  std::vector<double> y(x.size());
+  auto_spmv(matrix, x, y, {.context = &context});
+  const auto plan = plan_for(matrix, context);
+  for (auto& value : source.values) value = 3 - value;
+  matrix.update_values(source.values);
+  EXPECT_EQ(plan_for(matrix, context), plan);
+  auto_spmv(matrix, x, y, {.context = &context});
+  EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
+  EXPECT_THROW(matrix.update_values(std::vector<double>(3)), InvalidArgument);
+}
+
+TEST(AutoSpmv, ManyThreadsShareAMatrix) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:circuit:2000");
+  const auto x = ramp(matrix.cols());
+  std::vector<int> right(4, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < right.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        std::vector<double> y(static_cast<std::size_t>(matrix.rows()));
+        auto_spmv(matrix, x, y, {.context = &context});
+        right[t] += is_product(matrix, 1.0, x, 0.0, y, y) ? 1 : 0;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, std::vector<int>(4, 20));
+}
+
+TEST(Context, TwoContextsKeepTheirOwnPlans) {
+  const Context one(host_options());
+  const Context two(host_options());
+  const auto matrix = make_matrix<double>("gen:pde:6");
+  EXPECT_NE(plan_for(matrix, one), plan_for(matrix, two));
+  EXPECT_EQ(plan_for(matrix, one), plan_for(matrix, one));
+}
+
+}  // namespace
+}  // namespace autospmv
