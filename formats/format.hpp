@@ -18,8 +18,8 @@
 namespace autospmv {
 
 struct FormatInfo {
-  std::string name;   ///< that of its folder
-  int version = 1;    ///< raised with every change that makes old measurements meaningless
+  std::string name;  ///< that of its folder
+  int version = 1;   ///< raised with every change that makes old measurements meaningless
   std::string summary;
   std::string paper;  ///< authors, title, year, section
   std::vector<Backend> backends;
@@ -29,10 +29,10 @@ struct FormatInfo {
 
 /// What a candidate will cost, from the features alone.
 struct Cost {
-  double bytes = 0;             ///< moved by one product: matrix, x and y each read or written once
-  double storage_bytes = 0;     ///< allocated beside the CSR arrays
-  double imbalance = 1;         ///< time of the busiest part over the mean: 1 where all parts end together
-  int launches = 1;             ///< kernels of one product
+  double bytes = 0;          ///< moved by one product: matrix, x and y each read or written once
+  double storage_bytes = 0;  ///< allocated beside the CSR arrays
+  double imbalance = 1;      ///< time of the busiest part over the mean: 1 where all parts end together
+  int launches = 1;          ///< kernels of one product
 };
 
 /// A built candidate: owns its storage, or refers to the CSR arrays it was built from, which outlive it.

@@ -37,19 +37,19 @@ AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_p
 }
 
 // Multiversioned functions cannot be templates, so one overload stands for each type.
-#define AUTOSPMV_ROWS(T, Offset)                                                                              \
+#define AUTOSPMV_ROWS(T, Offset)                                                                                  \
   AUTOSPMV_MULTIVERSION void rows_version(const CsrView<T>& matrix, const Offset* row_ptr, int lanes, Share rows, \
-                                          T alpha, const T* x, T beta, T* y) {                                \
-    switch (lanes) {                                                                                          \
-      case 1:                                                                                                 \
-        return multiply_rows<1>(matrix, row_ptr, rows, alpha, x, beta, y);                                    \
-      case 4:                                                                                                 \
-        return multiply_rows<4>(matrix, row_ptr, rows, alpha, x, beta, y);                                    \
-      case 8:                                                                                                 \
-        return multiply_rows<8>(matrix, row_ptr, rows, alpha, x, beta, y);                                    \
-      default:                                                                                                \
-        return multiply_rows<16>(matrix, row_ptr, rows, alpha, x, beta, y);                                   \
-    }                                                                                                         \
+                                          T alpha, const T* x, T beta, T* y) {                                    \
+    switch (lanes) {                                                                                              \
+      case 1:                                                                                                     \
+        return multiply_rows<1>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
+      case 4:                                                                                                     \
+        return multiply_rows<4>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
+      case 8:                                                                                                     \
+        return multiply_rows<8>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
+      default:                                                                                                    \
+        return multiply_rows<16>(matrix, row_ptr, rows, alpha, x, beta, y);                                       \
+    }                                                                                                             \
   }
 AUTOSPMV_ROWS(float, std::int32_t)
 AUTOSPMV_ROWS(float, std::int64_t)

@@ -11,10 +11,17 @@ namespace autospmv::formats {
 
 /// Threads a row that kernels are compiled for. Above a warp, the threads of a row share a block.
 #define AUTOSPMV_CSR_THREADS 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
+/// And those, with the block sizes, whose long rows a block may share.
+#define AUTOSPMV_CSR_SHARE_LEAST 2
+#define AUTOSPMV_CSR_SHARE_MOST 32
+#define AUTOSPMV_CSR_SHARE_BLOCKS 256, 512
 
 struct CsrRows {
   int threads = 1;  ///< a row: one of AUTOSPMV_CSR_THREADS
   int block = 256;  ///< threads a block, at least `threads`
+  /// CUDA: rows of more than so many entries a thread are left to the whole block, when it is done with the others;
+  /// 0: every row is walked by its own threads, however long.
+  int share_above = 0;
 };
 
 /// On the host: rows in shares of equal nonzeros, each row summed in `threads` interleaved partial sums.

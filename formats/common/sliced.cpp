@@ -44,15 +44,14 @@ AUTOSPMV_INLINE void sum_lanes(const T* values, const std::int32_t* columns, con
   }
 }
 
-#define AUTOSPMV_LANES(T)                                                                                      \
-  AUTOSPMV_MULTIVERSION void marked_lanes(const T* values, const std::int32_t* columns, std::int64_t chunks,   \
-                                          std::int64_t stride, const T* x, T* sum) {                           \
-    sum_lanes<true>(values, columns, nullptr, chunks, stride, x, sum);                                         \
-  }                                                                                                            \
-  AUTOSPMV_MULTIVERSION void counted_lanes(const T* values, const std::int32_t* columns,                       \
-                                           const std::int32_t* lengths, std::int64_t chunks, std::int64_t stride, \
-                                           const T* x, T* sum) {                                               \
-    sum_lanes<false>(values, columns, lengths, chunks, stride, x, sum);                                        \
+#define AUTOSPMV_LANES(T)                                                                                             \
+  AUTOSPMV_MULTIVERSION void marked_lanes(const T* values, const std::int32_t* columns, std::int64_t chunks,          \
+                                          std::int64_t stride, const T* x, T* sum) {                                  \
+    sum_lanes<true>(values, columns, nullptr, chunks, stride, x, sum);                                                \
+  }                                                                                                                   \
+  AUTOSPMV_MULTIVERSION void counted_lanes(const T* values, const std::int32_t* columns, const std::int32_t* lengths, \
+                                           std::int64_t chunks, std::int64_t stride, const T* x, T* sum) {            \
+    sum_lanes<false>(values, columns, lengths, chunks, stride, x, sum);                                               \
   }
 AUTOSPMV_LANES(float)
 AUTOSPMV_LANES(double)
@@ -154,8 +153,8 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
             sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
           }
           for (std::int64_t k = 0; k < chunks * threads; ++k) {
-            const auto slot = static_cast<std::size_t>((start + k / threads) * sliced.slice_rows * threads + lane +
-                                                       k % threads);
+            const auto slot =
+                static_cast<std::size_t>((start + k / threads) * sliced.slice_rows * threads + lane + k % threads);
             sliced.columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
             sliced.values[slot] = k < length ? matrix.values[first + k] : T{0};
           }
@@ -271,9 +270,9 @@ void multiply_sliced(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta,
   host::multiply(sliced, alpha, x, beta, y);
 }
 
-#define AUTOSPMV_SLICED(T)                                                                                         \
-  template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&);            \
-  template void refresh_sliced(SlicedMatrix<T>&, const CsrView<T>&, Place, Stream);                                \
+#define AUTOSPMV_SLICED(T)                                                                              \
+  template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&); \
+  template void refresh_sliced(SlicedMatrix<T>&, const CsrView<T>&, Place, Stream);                     \
   template void multiply_sliced(const SlicedMatrix<T>&, T, const T*, T, T*, Place, Stream);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

@@ -62,8 +62,8 @@ __global__ void count_chunks_kernel(SlicedView<T> sliced, const Offset* row_ptr,
   const auto position = global_thread();
   if (position >= sliced.rows) return;
   const auto row = sliced.row_at(position);
-  const auto length = min(static_cast<long long>(row_ptr[row + 1] - row_ptr[row]),
-                          static_cast<long long>(sliced.width_cap));
+  const auto length =
+      min(static_cast<long long>(row_ptr[row + 1] - row_ptr[row]), static_cast<long long>(sliced.width_cap));
   const auto count = static_cast<std::int32_t>((length + threads - 1) / threads);
   std::int32_t* of_slice = chunks + position / sliced.slice_rows;
   // Most rows are no longer than one before them: look before taking the atomic.
@@ -140,7 +140,8 @@ __global__ void multiply_kernel(SlicedView<T> sliced, T alpha, const T* __restri
       const auto chunks = static_cast<std::int32_t>(sliced.slice_chunks[slice + 1] - start);
       sum = sum_slots<true>(sliced.values + slot, sliced.columns + slot, stride, chunks, x);
     } else {
-      const auto mine = (sliced.lengths[position] - static_cast<std::int32_t>(thread % Threads) + Threads - 1) / Threads;
+      const auto mine =
+          (sliced.lengths[position] - static_cast<std::int32_t>(thread % Threads) + Threads - 1) / Threads;
       sum = sum_slots<false>(sliced.values + slot, sliced.columns + slot, stride, mine, x);
     }
   }
@@ -211,10 +212,10 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
   cuda::check_launch();
 }
 
-#define AUTOSPMV_SLICED(T)                                                                             \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, Place, Stream);              \
-  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&, Stream);                             \
-  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Stream);                                     \
+#define AUTOSPMV_SLICED(T)                                                                \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, Place, Stream); \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&, Stream);                \
+  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Stream);                        \
   template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

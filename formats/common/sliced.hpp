@@ -27,10 +27,10 @@ struct SlicedLayout {
 
   std::int64_t slice_rows = 32;     ///< C, on the host a multiple of 16; 0: one slice of all rows, rounded up to 16
   std::int64_t threads = 1;         ///< T, a power of two up to 32; 1 on the host
-  std::int64_t sort_window = 1;   ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
+  std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
-  bool keep_lengths = false;      ///< end rows by their stored length, not by marked padding
-  int block = 256;                ///< CUDA: threads a block
+  bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
+  int block = 256;                  ///< CUDA: threads a block
 };
 
 /// What is stored; every array lies in the memory of the place it was built at.
@@ -39,11 +39,11 @@ struct SlicedMatrix {
   SlicedLayout layout;
   std::int64_t rows = 0;
   std::int64_t slices = 0;
-  std::int64_t slice_rows = 0;        ///< C
-  Array<std::int32_t> slice_chunks;   ///< slices + 1 offsets, in chunks of C x T slots
-  Array<std::int32_t> row_order;      ///< row stored at each position; empty where that is its own
-  Array<std::int32_t> lengths;        ///< of the row at each position; empty where padding is marked
-  Array<std::int32_t> columns;        ///< one a slot
+  std::int64_t slice_rows = 0;       ///< C
+  Array<std::int32_t> slice_chunks;  ///< slices + 1 offsets, in chunks of C x T slots
+  Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
+  Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
+  Array<std::int32_t> columns;       ///< one a slot
   Array<T> values;
 
   [[nodiscard]] std::int64_t bytes() const {

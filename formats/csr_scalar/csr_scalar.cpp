@@ -20,8 +20,9 @@ class CsrScalar final : public Format<T> {
         .name = "csr_scalar",
         .version = 1,
         .summary = "CSR, one thread a row",
-        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
-                 "processors\", 2009, 4.2: CSR (scalar)",
+        .paper =
+            "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+            "processors\", 2009, 4.2: CSR (scalar)",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = true,
         .baseline = true};

@@ -1,6 +1,8 @@
 // csr_vector: CSR as it is, T threads a row that read neighbouring entries and add their partial sums by warp
 // shuffles (T > 32: through shared memory). The storage is that of csr_scalar; T is chosen near npr. On the host, T
-// is the number of partial sums of a row that are computed side by side in vector registers.
+// is the number of partial sums of a row that are computed side by side in vector registers. With share > 0, rows of
+// more than share entries a thread are left to the whole block: where a few rows are long, the others' threads would
+// wait for theirs.
 //
 //   T = 2   row 0: a b      thread 0: a + c + e
 //           row 0: c d      thread 1: b + d          row = thread 0 + thread 1
@@ -21,9 +23,10 @@ class CsrVector final : public Format<T> {
         .name = "csr_vector",
         .version = 1,
         .summary = "CSR, T threads a row",
-        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
-                 "processors\", 2009, 4.2: CSR (vector); T = 16, block = 256 is the optimized CSR of Yin, Zhang, Xu, Hu, "
-                 "He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 5.1",
+        .paper =
+            "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+            "processors\", 2009, 4.2: CSR (vector); T = 16, block = 256 is the optimized CSR of Yin, Zhang, Xu, Hu, "
+            "He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 5.1",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = true,
         .baseline = false};
@@ -32,27 +35,30 @@ class CsrVector final : public Format<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {8, 4, 16}}};
-    // The best T leaves each thread two to eight entries; rows much longer than the mean pull it up.
-    const std::int64_t middle = power_of_two_above(features.npr_mean / 3, 128);
+    // The best T leaves each thread two to eight entries; more threads where few rows would leave the device idle.
+    const double idle_share = 2048.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.nnz));
+    const std::int64_t middle = power_of_two_above(features.npr_mean * std::clamp(idle_share, 0.33, 1.0), 256);
     std::vector<std::int64_t> threads;
-    for (const auto t : {middle, middle * 2, middle / 2, middle * 4}) {
+    for (const auto t : {middle, middle * 2, middle / 2, middle / 4}) {
       if (t >= 2 && t <= 512) threads.push_back(t);
     }
-    return {{"T", threads}, {"block", {256, 512}}};
+    std::vector<std::int64_t> share{0};
+    if (static_cast<double>(features.npr_max) > 8 * features.npr_mean + 32) share = {8, 0, 32};
+    return {{"block", {256, 512}}, {"share", share}, {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    if (auto refusal = refuse_block(params, device)) return *refusal;
+    if (auto refusal = refuse_shape(params, device)) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && features.nnz > 0) {
-      // Threads without an entry, and rows that a fixed number of threads takes long to walk.
+      // Threads without an entry, and rows that their threads walk for too long.
       const auto threads = static_cast<double>(params["T"]);
       const double idle = std::max(1.0, threads / std::max(1.0, features.npr_mean));
       const double walk = std::max(1.0, features.npr_mean / (threads * 16));
-      cost.imbalance = idle * walk;
+      cost.imbalance = idle * walk * longest_walk(features, params, device);
     }
     return cost;
   }
@@ -60,20 +66,35 @@ class CsrVector final : public Format<T> {
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
                                                            const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    if (auto refusal = refuse_block(params, device)) return *refusal;
-    const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256))};
+    if (auto refusal = refuse_shape(params, device)) return *refusal;
+    const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256)),
+                        static_cast<int>(params.find("share").value_or(0))};
     return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device.backend));
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
-    if (device.backend == Backend::host) return {{"T", {4, 8, 16}}};
-    return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}}, {"block", {128, 256, 512}}};
+  // The longest row takes its threads npr_max / T steps, of a latency each, however idle the rest of the device is.
+  static double longest_walk(const Features& features, const Params& params, const Device& device) {
+    const double threads = static_cast<double>(params["share"] > 0 ? params["block"] : params["T"]);
+    const double steps = static_cast<double>(features.npr_max) / threads;
+    const double width = 256.0 * device.multiprocessors;
+    const double mean_steps = std::max(32.0, static_cast<double>(features.nnz) / width);
+    return std::max(1.0, steps / mean_steps);
   }
 
-  static std::optional<Refusal> refuse_block(const Params& params, const Device& device) {
-    if (device.backend == Backend::host || params["T"] <= params["block"]) return std::nullopt;
-    return Refusal{"parameters: T is more than block"};
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {{"T", {4, 8, 16}}};
+    return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}}, {"share", {0, 8, 32}}, {"block", {128, 256, 512}}};
+  }
+
+  static std::optional<Refusal> refuse_shape(const Params& params, const Device& device) {
+    if (device.backend == Backend::host) return std::nullopt;
+    if (params["T"] > params["block"]) return Refusal{"parameters: T is more than block"};
+    const bool can_share = params["T"] <= AUTOSPMV_CSR_SHARE_MOST && params["block"] >= 256;
+    if (params["share"] > 0 && !can_share) {
+      return Refusal{"parameters: rows are shared for T up to 32 and blocks from 256"};
+    }
+    return std::nullopt;
   }
 };
 

@@ -113,14 +113,13 @@ template <class T>
 class CusparseCsr final : public Format<T> {
  public:
   [[nodiscard]] const FormatInfo& info() const override {
-    static const FormatInfo info{
-        .name = "cusparse_csr",
-        .version = 1,
-        .summary = "the vendor's product by CSR, preprocessed",
-        .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
-        .backends = {Backend::cuda},
-        .deterministic = false,  // only algorithm 2 is
-        .baseline = true};
+    static const FormatInfo info{.name = "cusparse_csr",
+                                 .version = 1,
+                                 .summary = "the vendor's product by CSR, preprocessed",
+                                 .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
+                                 .backends = {Backend::cuda},
+                                 .deterministic = false,  // only algorithm 2 is
+                                 .baseline = true};
     return info;
   }
 
@@ -151,6 +150,7 @@ class CusparseCsr final : public Format<T> {
     if (device.backend != Backend::cuda) return Refusal{"backend: cuSPARSE runs on CUDA devices only"};
     if (nnz > max_narrow_nnz) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
     if (rows == 0 || cols == 0 || nnz == 0) return Refusal{"size: cuSPARSE takes no empty matrix"};
+    if (nnz > rows * cols) return Refusal{"duplicates: cuSPARSE takes no more nonzeros than rows x columns"};
     return refuse_params(params, {{"algorithm", {1, 2}}});
   }
 };

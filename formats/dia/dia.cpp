@@ -58,9 +58,9 @@ AUTOSPMV_INLINE void add_diagonal(const T* values, const T* x, std::int64_t coun
   }
 }
 
-#define AUTOSPMV_DIAGONAL(T)                                                                              \
+#define AUTOSPMV_DIAGONAL(T)                                                                             \
   AUTOSPMV_MULTIVERSION void diagonal_version(const T* values, const T* x, std::int64_t count, T* sum) { \
-    add_diagonal(values, x, count, sum);                                                                  \
+    add_diagonal(values, x, count, sum);                                                                 \
   }
 AUTOSPMV_DIAGONAL(float)
 AUTOSPMV_DIAGONAL(double)
@@ -185,9 +185,10 @@ class Dia final : public Format<T> {
         .name = "dia",
         .version = 1,
         .summary = "diagonals and their offsets, no column indices",
-        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
-                 "processors\", 2009, 4.1; Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for "
-                 "sparse matrices on GPGPUs\", 2015, 3.3",
+        .paper =
+            "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+            "processors\", 2009, 4.1; Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for "
+            "sparse matrices on GPGPUs\", 2015, 3.3",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = true,
         .baseline = false};

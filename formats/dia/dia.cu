@@ -120,9 +120,9 @@ void multiply(const DiaMatrix<T>& dia, T alpha, const T* x, T beta, T* y, Stream
   cuda::check_launch();
 }
 
-#define AUTOSPMV_DIA(T)                                                                    \
-  template void find_diagonals(const CsrView<T>&, DiaMatrix<T>&, Place, Stream);           \
-  template void fill(const CsrView<T>&, DiaMatrix<T>&, std::int32_t*, Stream);             \
+#define AUTOSPMV_DIA(T)                                                          \
+  template void find_diagonals(const CsrView<T>&, DiaMatrix<T>&, Place, Stream); \
+  template void fill(const CsrView<T>&, DiaMatrix<T>&, std::int32_t*, Stream);   \
   template void multiply(const DiaMatrix<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_DIA(float)
 AUTOSPMV_DIA(double)

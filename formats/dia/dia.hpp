@@ -25,11 +25,11 @@ template <class T>
 struct DiaMatrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t stride = 0;            ///< rows, rounded up so that every diagonal begins on a cache line
-  Array<std::int32_t> offsets;        ///< one a diagonal, increasing
-  Array<std::int32_t> diagonal_of;    ///< by column - row + rows - 1; only conversion reads it
+  std::int64_t stride = 0;          ///< rows, rounded up so that every diagonal begins on a cache line
+  Array<std::int32_t> offsets;      ///< one a diagonal, increasing
+  Array<std::int32_t> diagonal_of;  ///< by column - row + rows - 1; only conversion reads it
   Array<T> values;
-  int block = 256;                    ///< CUDA: threads a block
+  int block = 256;  ///< CUDA: threads a block
 
   [[nodiscard]] std::int64_t diagonals() const { return static_cast<std::int64_t>(offsets.size()); }
   [[nodiscard]] std::int64_t bytes() const { return offsets.bytes() + diagonal_of.bytes() + values.bytes(); }

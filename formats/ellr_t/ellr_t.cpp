@@ -22,8 +22,9 @@ class EllrT final : public Format<T> {
         .name = "ellr_t",
         .version = 1,
         .summary = "ELLPACK-R with row lengths, T threads a row",
-        .paper = "Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector product "
-                 "with GPUs\", 2010, IV",
+        .paper =
+            "Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector product "
+            "with GPUs\", 2010, IV",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = true,
         .baseline = false};
@@ -34,7 +35,7 @@ class EllrT final : public Format<T> {
     if (device.backend == Backend::host) return {{"T", {1}}};
     std::vector<std::int64_t> threads{1, 2, 4, 8};
     if (features.npr_mean > 64) threads = {8, 4, 16, 32};
-    return {{"T", threads}, {"block", {256, 128, 512}}};
+    return {{"block", {256, 128, 512}}, {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,

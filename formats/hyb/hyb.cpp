@@ -86,15 +86,18 @@ double rest_bytes(double rows, double entries) {
 template <class T>
 class HybOperator final : public Operator<T> {
  public:
-  HybOperator(SlicedMatrix<T> regular, CooRest<T> rest, Place place)
-      : regular_(std::move(regular)), rest_(std::move(rest)), place_(place) {}
+  HybOperator(SlicedMatrix<T> regular, CooRest<T> rest, const Device& device)
+      : regular_(std::move(regular)),
+        rest_(std::move(rest)),
+        place_(device),
+        steps_(steps_for(rest_.entries(), device)) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_sliced(regular_, alpha, x, beta, y, place_, stream);
     if (rest_.entries() == 0) return;
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
-        device::add(rest_, alpha, x, y, stream);
+        device::add(rest_, alpha, x, y, steps_, stream);
         return;
       }
     }
@@ -119,9 +122,17 @@ class HybOperator final : public Operator<T> {
   [[nodiscard]] std::int64_t bytes() const override { return regular_.bytes() + rest_.bytes(); }
 
  private:
+  // Longer stretches cost fewer atomics; but first every multiprocessor wants enough warps to hide the loads behind.
+  static int steps_for(std::int64_t entries, const Device& device) {
+    constexpr std::int64_t warps_wanted = 32;
+    const auto per_warp = entries / (32 * warps_wanted * std::max(1, device.multiprocessors));
+    return per_warp >= 8 ? 8 : per_warp >= 4 ? 4 : per_warp >= 2 ? 2 : 1;
+  }
+
   SlicedMatrix<T> regular_;
   CooRest<T> rest_;
   Place place_;
+  int steps_;
 };
 
 template <class T>
@@ -132,8 +143,9 @@ class Hyb final : public Format<T> {
         .name = "hyb",
         .version = 1,
         .summary = "ELLPACK of width K and the rest in coordinates",
-        .paper = "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
-                 "processors\", 2009, 4.4",
+        .paper =
+            "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
+            "processors\", 2009, 4.4",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = false,  // on CUDA, rows that span warps are added up by atomics
         .baseline = false};
@@ -142,13 +154,14 @@ class Hyb final : public Format<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     // The papers' rules are percentiles of npr: a third of the rows may be longer (67), two thirds (33); for long
-    // tails, nearly none (90, 95).
+    // tails, nearly none (90, 95). K = 0 leaves everything to COO, which no distribution of lengths can unbalance.
     std::vector<std::int64_t> widths;
     for (const int percent : {67, 33, 90, 50, 95}) {
       const auto at = std::find(npr_percentiles.begin(), npr_percentiles.end(), percent) - npr_percentiles.begin();
       const auto width = features.npr_percentile[static_cast<std::size_t>(at)];
       if (std::find(widths.begin(), widths.end(), width) == widths.end()) widths.push_back(width);
     }
+    if (std::find(widths.begin(), widths.end(), 0) == widths.end()) widths.push_back(0);
     if (device.backend == Backend::host) return {{"K", widths}};
     return {{"K", widths}, {"block", {256}}};
   }

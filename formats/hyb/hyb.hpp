@@ -48,8 +48,9 @@ template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream);
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Stream stream);
+/// The same; a warp sums `steps` x 32 entries: 1, 2, 4 or 8.
 template <class T>
-void add(const CooRest<T>& rest, T alpha, const T* x, T* y, Stream stream);
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y, int steps, Stream stream);
 }  // namespace device
 
 }  // namespace autospmv::formats::hyb

@@ -1,6 +1,7 @@
 // sell_p: slices of C rows, each padded to its own longest row rounded up to a multiple of T, T threads a row. With a
 // sorting window sigma > 1 rows are first sorted by length within windows of sigma rows, which makes the rows of a
-// slice alike and is SELL-C-sigma. Padding is marked by column -1, so no row lengths are stored or read.
+// slice alike and is SELL-C-sigma; sigma = 0 sorts all rows together. Padding is marked by column -1, so no row lengths
+// are stored or read.
 //
 //   C = 2, T = 1, sigma = 4           slice 0: rows 2, 0     slice 1: rows 1, 3
 //   0: a b      2: e f g              e a | f b | g .        c h
@@ -25,9 +26,10 @@ class SellP final : public Format<T> {
         .name = "sell_p",
         .version = 1,
         .summary = "sliced ELLPACK, padded to the threads of a row; sorted within windows it is SELL-C-sigma",
-        .paper = "Anzt, Tomov, Dongarra, \"Implementing a sparse matrix vector product for the SELL-C/SELL-C-sigma "
-                 "formats on NVIDIA GPUs\", 2014; Kreutzer, Hager, Wellein, Fehske, Bishop, \"A unified sparse matrix "
-                 "data format for efficient general sparse matrix-vector multiplication\", 2014",
+        .paper =
+            "Anzt, Tomov, Dongarra, \"Implementing a sparse matrix vector product for the SELL-C/SELL-C-sigma "
+            "formats on NVIDIA GPUs\", 2014; Kreutzer, Hager, Wellein, Fehske, Bishop, \"A unified sparse matrix "
+            "data format for efficient general sparse matrix-vector multiplication\", 2014",
         .backends = {Backend::host, Backend::cuda},
         .deterministic = true,
         .baseline = false};
@@ -43,7 +45,7 @@ class SellP final : public Format<T> {
     // Few rows cannot fill the device with one thread each, and long rows keep one busy for too long.
     const double rows_wanted = 1024.0 * device.multiprocessors;
     if (features.npr_mean > 24 || static_cast<double>(features.rows) < rows_wanted) threads = {4, 8, 2, 16, 1, 32};
-    return {{"T", threads}, {"sigma", windows}, {"C", {32}}};
+    return {{"C", {32}}, {"sigma", windows}, {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
@@ -68,7 +70,7 @@ class SellP final : public Format<T> {
   }
 
  private:
-  // A window of all rows, whatever their number.
+  // sigma = 0: a window of all rows, whatever their number.
   static constexpr std::int64_t whole = 0;
 
   static SlicedLayout layout_of(const Params& params) {
@@ -82,10 +84,13 @@ class SellP final : public Format<T> {
   // Slots over nonzeros. Sorting brings equal lengths together; what remains is rounding up to T.
   static double padding(const Features& features, const SlicedLayout& layout) {
     if (features.nnz == 0) return 0;
-    const std::size_t nearest = layout.slice_rows <= 16 ? 0 : layout.slice_rows <= 32 ? 1 : layout.slice_rows <= 64 ? 2 : 3;
+    const std::size_t nearest = layout.slice_rows <= 16   ? 0
+                                : layout.slice_rows <= 32 ? 1
+                                : layout.slice_rows <= 64 ? 2
+                                                          : 3;
     const double unsorted = features.sliced_ell_padding[nearest];
     const double sorted = 1 + (unsorted - 1) / std::sqrt(static_cast<double>(std::min<std::int64_t>(
-                                  layout.sort_window, std::max<std::int64_t>(1, features.rows))));
+                                                   layout.sort_window, std::max<std::int64_t>(1, features.rows))));
     const double rounding = static_cast<double>(layout.threads - 1) / 2 / std::max(1.0, features.npr_mean);
     return sorted + rounding;
   }
