@@ -50,9 +50,7 @@ class Array {
     if (data_ != nullptr) detail::release_bytes(data_, size_ * sizeof(T), place_);
   }
   Array(Array&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        place_(other.place_) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), place_(other.place_) {}
   Array& operator=(Array&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -20,9 +20,9 @@ struct Place {
 };
 
 struct Device : Place {
-  std::string name;          ///< "NVIDIA H200", or the processor's own name and its number of threads
-  int multiprocessors = 0;   ///< CUDA: multiprocessors; host: threads that OpenMP gives us
-  int clock_mhz = 0;         ///< highest clock, 0 where unknown
+  std::string name;         ///< "NVIDIA H200", or the processor's own name and its number of threads
+  int multiprocessors = 0;  ///< CUDA: multiprocessors; host: threads that OpenMP gives us
+  int clock_mhz = 0;        ///< highest clock, 0 where unknown
   std::int64_t memory_bytes = 0;
   std::int64_t cache_bytes = 0;  ///< CUDA: L2; host: last-level cache
   std::string toolkit;           ///< CUDA: runtime version; host: compiler

@@ -35,8 +35,8 @@ struct Refusal {
 template <class V>
 class Result {
  public:
-  Result(V value) : state_(std::move(value)) {}             // NOLINT(google-explicit-constructor)
-  Result(Refusal refusal) : state_(std::move(refusal)) {}   // NOLINT(google-explicit-constructor)
+  Result(V value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
+  Result(Refusal refusal) : state_(std::move(refusal)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool admitted() const { return state_.index() == 0; }
   explicit operator bool() const { return admitted(); }

@@ -98,8 +98,8 @@ void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t offsets, std:
                           ": dimensions go from 0 to 2^31 - 1");
   }
   if (offsets != static_cast<std::size_t>(rows) + 1) {
-    throw InvalidArgument("row_ptr has " + std::to_string(offsets) + " elements, not rows + 1 = " +
-                          std::to_string(rows + 1));
+    throw InvalidArgument("row_ptr has " + std::to_string(offsets) +
+                          " elements, not rows + 1 = " + std::to_string(rows + 1));
   }
   if (columns != values) {
     throw InvalidArgument("there are " + std::to_string(columns) + " columns, but " + std::to_string(values) +
@@ -115,7 +115,7 @@ struct Matrix<T>::State {
   Ownership ownership = Ownership::copy;
   Arrays<T> arrays;
 
-  mutable std::shared_mutex mutex;  // guards everything below
+  mutable std::shared_mutex mutex;   // guards everything below
   std::map<int, Arrays<T>> on_cuda;  // copies, by ordinal
   std::optional<Arrays<T>> on_host;
   std::optional<Fingerprint> fingerprint;
@@ -206,7 +206,13 @@ const Fingerprint& Matrix<T>::fingerprint() const {
     if (state_->fingerprint) return *state_->fingerprint;
   }
   const std::scoped_lock lock(state_->mutex);
-  if (!state_->fingerprint) state_->fingerprint = fingerprint_of(state_->arrays.view, state_->home);
+  if (!state_->fingerprint) {
+    // A copy on a CUDA device is read many times faster than one on the host.
+    const bool copied = state_->home.backend == Backend::host && !state_->on_cuda.empty();
+    const Place place = copied ? Place{Backend::cuda, state_->on_cuda.begin()->first} : state_->home;
+    const auto& view = copied ? state_->on_cuda.begin()->second.view : state_->arrays.view;
+    state_->fingerprint = fingerprint_of(view, place);
+  }
   return *state_->fingerprint;
 }
 

@@ -40,8 +40,9 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
   PatternFault fault;
   fault.row = std::visit(
       [&](const auto* offsets) {
-        return first_where(
-            rows, [&](std::int64_t i) { return offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz; });
+        return first_where(rows, [&](std::int64_t i) {
+          return offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz;
+        });
       },
       row_ptr);
   fault.nonzero = first_where(nnz, [&](std::int64_t k) { return col_idx[k] < 0 || col_idx[k] >= cols; });
@@ -57,8 +58,8 @@ void check_pattern(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOf
   };
   if (offset(0) != 0) throw InvalidArgument("row_ptr[0] is " + std::to_string(offset(0)) + ", not 0");
   if (offset(rows) != nnz) {
-    throw InvalidArgument("row_ptr ends at " + std::to_string(offset(rows)) + ", but there are " +
-                          std::to_string(nnz) + " nonzeros");
+    throw InvalidArgument("row_ptr ends at " + std::to_string(offset(rows)) + ", but there are " + std::to_string(nnz) +
+                          " nonzeros");
   }
   const auto fault = find_fault(rows, cols, nnz, row_ptr, col_idx, place);
   if (fault.row != PatternFault::none) {

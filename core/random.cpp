@@ -13,9 +13,8 @@ void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, St
       return;
     }
   }
-  parallel_for(size, [=](std::int64_t i) {
-    data[i] = static_cast<T>(random_value(seed, static_cast<std::uint64_t>(i)));
-  });
+  parallel_for(size,
+               [=](std::int64_t i) { data[i] = static_cast<T>(random_value(seed, static_cast<std::uint64_t>(i))); });
 }
 
 template void fill_random(float*, std::int64_t, std::uint64_t, Place, Stream);

@@ -19,9 +19,7 @@ struct Candidate {
   std::string format;
   Params params;
 
-  [[nodiscard]] std::string text() const {
-    return params.values().empty() ? format : format + " " + params.text();
-  }
+  [[nodiscard]] std::string text() const { return params.values().empty() ? format : format + " " + params.text(); }
   friend bool operator==(const Candidate&, const Candidate&) = default;
   friend auto operator<=>(const Candidate&, const Candidate&) = default;
 };
@@ -42,12 +40,12 @@ struct Timing {
 /// What a trial gave.
 struct Measurement {
   Outcome outcome = Outcome::failed;
-  std::string detail;       ///< the reason of a refusal, the text of an error; empty where it passed
-  Timing warm;              ///< back to back
-  Timing cold;              ///< caches flushed before each
+  std::string detail;        ///< the reason of a refusal, the text of an error; empty where it passed
+  Timing warm;               ///< back to back
+  Timing cold;               ///< caches flushed before each
   double setup_seconds = 0;  ///< conversion from CSR, allocation included
-  std::int64_t bytes = 0;   ///< what the built candidate keeps beside the CSR arrays, plus those it reads of them
-  double worst_error = 0;   ///< as in Comparison
+  std::int64_t bytes = 0;    ///< what the built candidate allocated beside the CSR arrays
+  double worst_error = 0;    ///< as in Comparison
 };
 
 /// One row of the history. A later trial of the same candidate adds a row and never replaces one.
@@ -67,7 +65,7 @@ struct TrialKey {
   std::string device;
   std::string toolkit;
   std::string driver;
-  std::string library;     ///< version of autospmv
+  std::string library;  ///< version of autospmv
 
   friend bool operator==(const TrialKey&, const TrialKey&) = default;
 };
@@ -86,8 +84,9 @@ struct MatrixRecord {
 struct Limits {
   std::int64_t expected_calls = 1000;
   double time_limit_seconds = std::numeric_limits<double>::infinity();  ///< for all trials of one matrix
-  double memory_factor = std::numeric_limits<double>::infinity();       ///< bytes of the winner over bytes of the CSR
-  bool deterministic = false;  ///< only candidates that are bitwise equal from run to run
+  double memory_factor =
+      std::numeric_limits<double>::infinity();  ///< bytes allocated for the winner over those of the CSR arrays
+  bool deterministic = false;                   ///< only candidates that are bitwise equal from run to run
 };
 
 }  // namespace autospmv

@@ -18,13 +18,9 @@ enum class Memory : std::uint8_t { host, device };
 enum class Backend : std::uint8_t { host, cuda };
 
 /// The memory that a backend's kernels read and write.
-constexpr Memory memory_of(Backend backend) {
-  return backend == Backend::host ? Memory::host : Memory::device;
-}
+constexpr Memory memory_of(Backend backend) { return backend == Backend::host ? Memory::host : Memory::device; }
 
-constexpr std::string_view name_of(Backend backend) {
-  return backend == Backend::host ? "host" : "cuda";
-}
+constexpr std::string_view name_of(Backend backend) { return backend == Backend::host ? "host" : "cuda"; }
 
 template <class T>
 concept Scalar = std::same_as<T, float> || std::same_as<T, double>;

@@ -1,10 +1,10 @@
 #include "core/cuda/algorithms.hpp"
 
+#include <thrust/iterator/counting_iterator.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 #include "core/cuda/check.hpp"
 
@@ -62,8 +62,7 @@ template <class V>
 V maximum(const V* in, std::int64_t size, Place place, Stream stream) {
   Array<V> largest(1, place);
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceReduce::Reduce(scratch, bytes, in, largest.data(), size, Larger{}, V{0},
-                                     stream.handle);
+    return cub::DeviceReduce::Reduce(scratch, bytes, in, largest.data(), size, Larger{}, V{0}, stream.handle);
   });
   return read(largest.data(), stream);
 }

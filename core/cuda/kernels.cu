@@ -23,9 +23,7 @@ unsigned striding_grid(std::int64_t size) {
                             max_blocks);
 }
 
-__device__ std::int64_t thread_index() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
+__device__ std::int64_t thread_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 __device__ std::int64_t thread_count() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
@@ -190,7 +188,7 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
   std::visit(
       [&](const auto* offsets) {
         check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz,
-                                                                                        first.data());
+                                                                                       first.data());
       },
       row_ptr);
   check_columns_kernel<<<striding_grid(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, cols, first.data() + 1);
