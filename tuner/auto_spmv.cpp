@@ -38,7 +38,7 @@ template <Scalar T>
 std::shared_ptr<const Plan<T>> plan_for(const Matrix<T>& matrix, const Context& context) {
   // Only tune() attaches under a context's id, and only plans.
   if (auto attached = matrix.attachment(context.id())) return std::static_pointer_cast<const Plan<T>>(attached);
-  return tune(matrix, context).plan;
+  return tune(matrix, context, {.label = {}, .progress = {}, .report = false}).plan;
 }
 
 template <Scalar T>
@@ -64,8 +64,8 @@ void auto_spmv(const Matrix<T>& matrix, detail::ConstVector<T> x, detail::Vector
   }
 }
 
-#define AUTOSPMV_PRODUCT(T)                                                                     \
-  template std::shared_ptr<const Plan<T>> plan_for(const Matrix<T>&, const Context&);           \
+#define AUTOSPMV_PRODUCT(T)                                                           \
+  template std::shared_ptr<const Plan<T>> plan_for(const Matrix<T>&, const Context&); \
   template void auto_spmv(const Matrix<T>&, detail::ConstVector<T>, detail::Vector<T>, const SpmvOptions<T>&);
 AUTOSPMV_PRODUCT(float)
 AUTOSPMV_PRODUCT(double)

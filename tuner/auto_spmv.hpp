@@ -15,8 +15,8 @@ template <Scalar T>
 struct SpmvOptions {
   T alpha = 1;
   T beta = 0;
-  Stream stream = {};                   ///< ignored by the host backend
-  const Context* context = nullptr;     ///< none: Context::instance()
+  Stream stream = {};                ///< ignored by the host backend
+  const Context* context = nullptr;  ///< none: Context::instance()
 };
 
 /// The plan of this matrix in this context: the attached one, or one made now, which may tune.

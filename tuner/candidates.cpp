@@ -1,8 +1,9 @@
 #include "tuner/candidates.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace autospmv {
 
@@ -17,10 +18,11 @@ double predicted(const Cost& cost, const Device& device, double bandwidth) {
 }
 
 template <class T>
-Prospect make_prospect(const Format<T>& format, const Params& params, const Features& features, const Device& device,
-                       double bandwidth) {
+Prospect make_prospect(const Format<T>& format, const Params& params, int rank, const Features& features,
+                       const Device& device, double bandwidth) {
   const auto& info = format.info();
   Prospect prospect;
+  prospect.rank = rank;
   prospect.candidate = {info.name, params};
   prospect.format_version = info.version;
   prospect.deterministic = info.deterministic;
@@ -39,9 +41,22 @@ bool runs_on(const FormatInfo& info, Backend backend) {
   return std::find(info.backends.begin(), info.backends.end(), backend) != info.backends.end();
 }
 
-// A prediction this much worse than the best one of all is not worth a trial, nor are more than so many of a format.
+// A prediction this much worse than the best one of all is not worth a trial. Within a format, predictions this close
+// are alike, and the format's own order says more; so many of them are tried.
 constexpr double hopeless_factor = 2.5;
-constexpr int most_of_a_format = 4;
+constexpr double alike_factor = 1.3;
+constexpr std::size_t most_of_a_format = 5;
+
+// The hopeful prospects of one format, which come by prediction.
+std::vector<Prospect> short_list(std::vector<Prospect> of_format, double best) {
+  const double limit = std::min(hopeless_factor * best, alike_factor * of_format.front().predicted_seconds);
+  std::erase_if(of_format,
+                [&](const Prospect& prospect) { return !prospect.baseline && prospect.predicted_seconds > limit; });
+  std::stable_sort(of_format.begin(), of_format.end(),
+                   [](const Prospect& a, const Prospect& b) { return a.rank < b.rank; });
+  if (of_format.size() > most_of_a_format) of_format.resize(most_of_a_format);
+  return of_format;
+}
 
 }  // namespace
 
@@ -50,8 +65,9 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
   std::vector<Prospect> prospects;
   for (const auto* format : all_formats<T>()) {
     if (!runs_on(format->info(), device.backend)) continue;
+    int rank = 0;
     for (const auto& params : format->params(features, device).combinations()) {
-      prospects.push_back(make_prospect(*format, params, features, device, bandwidth));
+      prospects.push_back(make_prospect(*format, params, rank++, features, device, bandwidth));
     }
   }
   std::stable_sort(prospects.begin(), prospects.end(), [](const Prospect& a, const Prospect& b) {
@@ -64,20 +80,21 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
 std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, Effort effort, const Limits& limits) {
   std::vector<Prospect> chosen;
   if (effort == Effort::cached || prospects.empty()) return chosen;
-  std::map<std::string, int> of_format;
-  const double best = prospects.front().predicted_seconds;
+  std::map<std::string, std::vector<Prospect>> by_format;
   for (const auto& prospect : prospects) {
-    if (!prospect.admitted()) continue;
-    if (limits.deterministic && !prospect.deterministic && !prospect.baseline) continue;
-    const bool hopeful = prospect.predicted_seconds <= hopeless_factor * best &&
-                         of_format[prospect.candidate.format] < most_of_a_format;
-    if (effort == Effort::exhaustive || prospect.baseline || hopeful) {
-      chosen.push_back(prospect);
-      ++of_format[prospect.candidate.format];
-    }
+    const bool wanted = prospect.deterministic || !limits.deterministic || prospect.baseline;
+    if (prospect.admitted() && wanted) by_format[prospect.candidate.format].push_back(prospect);
   }
-  // The baselines first: whatever the time limit cuts, the comparison with them stands.
-  std::stable_partition(chosen.begin(), chosen.end(), [](const Prospect& prospect) { return prospect.baseline; });
+  const double best = prospects.front().predicted_seconds;
+  for (auto& [format, of_format] : by_format) {
+    auto list = effort == Effort::exhaustive ? std::move(of_format) : short_list(std::move(of_format), best);
+    std::move(list.begin(), list.end(), std::back_inserter(chosen));
+  }
+  // The baselines first, then by prediction: whatever the time limit cuts, the comparison with plain CSR stands.
+  std::stable_sort(chosen.begin(), chosen.end(), [](const Prospect& a, const Prospect& b) {
+    if (a.baseline != b.baseline) return a.baseline;
+    return a.predicted_seconds < b.predicted_seconds;
+  });
   return chosen;
 }
 

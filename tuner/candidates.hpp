@@ -16,20 +16,20 @@ struct Prospect {
   int format_version = 0;
   bool deterministic = true;
   bool baseline = false;
-  std::string refusal;            ///< why the format does not take the matrix; empty where it does
-  Cost cost;                      ///< meaningless where refused
-  double predicted_seconds = 0;   ///< likewise
+  int rank = 0;                  ///< place in the format's own order, best guess first
+  std::string refusal;           ///< why the format does not take the matrix; empty where it does
+  Cost cost;                     ///< meaningless where refused
+  double predicted_seconds = 0;  ///< likewise
 
   [[nodiscard]] bool admitted() const { return refusal.empty(); }
 };
 
-/// Every combination of every format's parameters on this device, admitted ones first, by predicted time. Equal
-/// predictions keep the order in which the format lists them, best guess first.
+/// Every combination of every format's parameters on this device, admitted ones first, by predicted time.
 template <class T>
 std::vector<Prospect> all_prospects(const Features& features, const Device& device, double bandwidth);
 
-/// The admitted prospects that an effort tries: all of them, or those whose prediction could win, a few of each
-/// format. Baselines are always among them, and come first.
+/// The admitted prospects that an effort tries: all of them, or a few of each format whose prediction could win. The
+/// baselines are always among them, and come first.
 std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, Effort effort, const Limits& limits);
 
 /// What is used where nothing is known: the cheapest by prediction among those that need no conversion.

@@ -74,6 +74,7 @@ struct Session<T>::Trial {
   std::unique_ptr<Operator<T>> op;
   std::unique_ptr<TimedProduct> timed;
   std::vector<double> warm;
+  bool baseline = false;
 
   [[nodiscard]] bool running() const { return timed != nullptr; }
   [[nodiscard]] double median() const { return record.measurement.warm.median; }
@@ -128,8 +129,8 @@ void Session<T>::verify(Trial& trial) {
   measurement.outcome = Outcome::passed;
   if (!comparison.passed()) {
     measurement.outcome = Outcome::wrong_answer;
-    measurement.detail = std::to_string(comparison.wrong_rows) + " rows, the first of them " +
-                         std::to_string(comparison.first_wrong);
+    measurement.detail =
+        std::to_string(comparison.wrong_rows) + " rows, the first of them " + std::to_string(comparison.first_wrong);
   } else if (!vectors_->guards_intact()) {
     measurement.outcome = Outcome::wrong_answer;
     measurement.detail = "wrote outside of y";
@@ -155,6 +156,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   trial.record.candidate = prospect.candidate;
   trial.record.format_version = prospect.format_version;
   trial.record.deterministic = prospect.deterministic;
+  trial.baseline = prospect.baseline;
   try {
     build(prospect, trial);
     if (trial.op) verify(trial);
@@ -178,7 +180,8 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
 template <class T>
 void Session<T>::drop_the_slow() {
   for (auto& trial : trials_) {
-    if (!trial->running() || trial->median() <= rules_.cut_factor * best_) continue;
+    // Baselines stay: a comparison with one that was looked at for a moment is worth nothing.
+    if (!trial->running() || trial->baseline || trial->median() <= rules_.cut_factor * best_) continue;
     trial->timed.reset();
     trial->op.reset();
   }

@@ -18,18 +18,18 @@ namespace autospmv {
 
 /// How long to measure, and whom.
 struct SessionRules {
-  double cut_factor = 1.3;     ///< candidates this much slower than the best are dropped after a first look
+  double cut_factor = 1.3;  ///< candidates this much slower than the best are dropped after a first look
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;
-  double resolution = 0.01;    ///< rounds end when the noise is this share of the median
-  int cold_samples = 7;        ///< of those that were not dropped
+  double resolution = 0.01;  ///< rounds end when the noise is this share of the median
+  int cold_samples = 3;      ///< of those that were not dropped
 };
 
 /// Tunes: many candidates, and only the best matter.
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
-inline constexpr SessionRules bench_rules{.cut_factor = 1e30};
+inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .cold_samples = 7};
 
 /// Where a session finds the formats that its candidates name.
 template <class T>

@@ -40,7 +40,7 @@ class Tuning {
   std::vector<TrialRecord> bench(const std::vector<std::string>& only);
 
  private:
-  void look_up();
+  void report();
   void try_candidates();
   void run_trials(Session<T>& session, const std::vector<Prospect>& prospects);
   void record(const std::vector<TrialRecord>& trials);
@@ -60,25 +60,37 @@ class Tuning {
   TrialKey key_;
   std::vector<Prospect> prospects_;
   std::unique_ptr<Session<T>> session_;
+  std::optional<TrialRecord> winner_;
   Tuned<T> result_;
 };
 
 template <class T>
 Tuned<T> Tuning<T>::tune() {
-  look_up();
-  const bool known = context_.effort() == Effort::cached ||
-                     context_.database().tuned(key_, std::string(name_of(context_.effort())), catalogue_);
-  if (!known) try_candidates();
-  result_.from_database = result_.new_trials == 0 && !result_.trials.empty();
+  const std::string effort(name_of(context_.effort()));
+  const bool known = timed_step(result_.times.lookup, [&] {
+    if (context_.effort() != Effort::cached && !context_.database().tuned(key_, effort, catalogue_)) return false;
+    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+    return true;
+  });
+  if (!known) {
+    try_candidates();
+    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+  }
+  result_.from_database = result_.new_trials == 0 && winner_.has_value();
   choose();
   matrix_.attach(context_.id(), result_.plan);
+  if (options_.report) report();
   return std::move(result_);
 }
 
 template <class T>
-void Tuning<T>::look_up() {
-  result_.trials = timed_step(result_.times.lookup,
-                              [&] { return context_.database().trials(key_, context_.limits(), catalogue_); });
+void Tuning<T>::report() {
+  result_.trials = context_.database().trials(key_, context_.limits(), catalogue_);
+  for (const auto& record : result_.trials) {
+    if (!is_baseline(record)) continue;
+    const bool faster = !result_.baseline || record.measurement.warm.median < result_.baseline->measurement.warm.median;
+    if (faster) result_.baseline = record;
+  }
 }
 
 template <class T>
@@ -93,12 +105,13 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
 template <class T>
 std::vector<Prospect> Tuning<T>::without_known(std::vector<Prospect> chosen) {
   const auto suspects = context_.database().suspects(key_);
+  const auto trials = context_.database().trials(key_, context_.limits(), catalogue_);
   const auto known = [&](const Prospect& prospect) {
     if (std::find(suspects.begin(), suspects.end(), prospect.candidate) != suspects.end()) {
       context_.logger().warn("{} is skipped: a process died while trying it", prospect.candidate.text());
       return true;
     }
-    return std::any_of(result_.trials.begin(), result_.trials.end(), [&](const TrialRecord& record) {
+    return std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& record) {
       return record.candidate == prospect.candidate && record.measurement.outcome != Outcome::timed_out;
     });
   };
@@ -118,7 +131,6 @@ void Tuning<T>::try_candidates() {
       record(session_->records());
       return 0;
     });
-    look_up();
   }
   const bool all_tried = result_.new_trials == static_cast<std::int64_t>(chosen.size());
   if (all_tried) context_.database().mark_tuned(key_, std::string(name_of(context_.effort())), catalogue_);
@@ -168,22 +180,12 @@ bool Tuning<T>::is_baseline(const TrialRecord& record) const {
 
 template <class T>
 void Tuning<T>::choose() {
-  // Trials come cheapest first, so the first of each kind is the best of its kind.
-  const auto& trials = result_.trials;
-  const auto baseline =
-      std::min_element(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
-        if (is_baseline(a) != is_baseline(b)) return is_baseline(a);
-        return a.measurement.warm.median < b.measurement.warm.median;
-      });
-  if (baseline != trials.end() && is_baseline(*baseline)) result_.baseline = *baseline;
-
-  const auto winner = context_.database().winner(key_, context_.limits(), catalogue_);
-  if (winner && plan_from(*winner)) {
-    result_.winner = *winner;
+  if (winner_ && plan_from(*winner_)) {
+    result_.winner = winner_;
     return;
   }
-  if (winner) {
-    context_.logger().warn("the plan {} from the database cannot be built here", winner->candidate.text());
+  if (winner_) {
+    context_.logger().warn("the plan {} from the database cannot be built here", winner_->candidate.text());
   }
   plan_fallback();
 }
@@ -280,9 +282,9 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
   return Tuning<T>(matrix, context, options).bench(only);
 }
 
-#define AUTOSPMV_TUNER(T)                                                                            \
-  template TrialKey key_of(const Matrix<T>&, const Context&);                                        \
-  template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                      \
+#define AUTOSPMV_TUNER(T)                                                                                    \
+  template TrialKey key_of(const Matrix<T>&, const Context&);                                                \
+  template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                              \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&, \
                                           const TuneOptions&);
 AUTOSPMV_TUNER(float)

@@ -27,6 +27,8 @@ struct Progress {
 struct TuneOptions {
   std::string label;  ///< remembered with the matrix, for people
   std::function<void(const Progress&)> progress;
+  /// Also read what a report needs and a product does not: Tuned::trials and Tuned::baseline of a known matrix.
+  bool report = true;
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.
@@ -41,13 +43,13 @@ struct StepTimes {
 /// What came out of it.
 template <class T>
 struct Tuned {
-  std::shared_ptr<Plan<T>> plan;           ///< attached to the matrix
-  bool from_database = false;              ///< no trial was made
-  std::int64_t new_trials = 0;             ///< candidates built and measured now
-  std::optional<TrialRecord> winner;       ///< nothing where the plan is the untried fallback
-  std::optional<TrialRecord> baseline;     ///< the fastest baseline that is known
-  std::vector<TrialRecord> trials;         ///< the last trial of every candidate, cheapest first
-  std::optional<Features> features;        ///< where they were extracted
+  std::shared_ptr<Plan<T>> plan;        ///< attached to the matrix
+  bool from_database = false;           ///< no trial was made
+  std::int64_t new_trials = 0;          ///< candidates built and measured now
+  std::optional<TrialRecord> winner;    ///< nothing where the plan is the untried fallback
+  std::optional<TrialRecord> baseline;  ///< the fastest baseline that is known
+  std::vector<TrialRecord> trials;      ///< the last trial of every candidate, cheapest first
+  std::optional<Features> features;     ///< where they were extracted
   StepTimes times;
 };
 

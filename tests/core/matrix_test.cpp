@@ -96,8 +96,8 @@ TEST(Fingerprint, SeesEveryChangeOfThePatternAndNoneOfTheValues) {
   EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 5}, {1, 0, 2, 0, 3})) << "the order of the columns counts";
   EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 5}, {0, 1, 2, 0, 2}));
   EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 4}, {0, 1, 2, 0}));
-  const auto other = Matrix<float>::from_csr(3, 4, Offsets{0, 2, 3, 5}, Columns{0, 1, 2, 0, 3},
-                                             std::vector<float>{9, 8, 7, 6, 5});
+  const auto other =
+      Matrix<float>::from_csr(3, 4, Offsets{0, 2, 3, 5}, Columns{0, 1, 2, 0, 3}, std::vector<float>{9, 8, 7, 6, 5});
   EXPECT_EQ(base, other.fingerprint());
 }
 

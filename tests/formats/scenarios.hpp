@@ -75,7 +75,8 @@ std::vector<Scenario<T>> scenarios() {
       {"infinities_on_a_grid", [] { return generate<T>("gen:pde:9"); }, Entries::with_infinities},
       {"nan_in_x", lengths(999, 512, uneven), Entries::with_nan},
       {"wide", lengths(64, 100000, constant(40), 991)},
-      {"tall", lengths(100000, 64, [](std::int64_t row) { return row % 5; }, 3)},
+      {"tall", lengths(
+                   100000, 64, [](std::int64_t row) { return row % 5; }, 3)},
       {"grid", [] { return generate<T>("gen:pde:20"); }},
       {"blocks", [] { return generate<T>("gen:fem:8:3"); }},
       {"circuit", [] { return generate<T>("gen:circuit:3000"); }},

@@ -89,9 +89,7 @@ TEST(Session, CatchesARowThatIsOffByABillionth) {
   EXPECT_EQ(measurement.detail, "1 rows, the first of them 17");
 }
 
-TEST(Session, CatchesARowThatIsNotWritten) {
-  EXPECT_EQ(attempt(Fault::unwritten_row).outcome, Outcome::wrong_answer);
-}
+TEST(Session, CatchesARowThatIsNotWritten) { EXPECT_EQ(attempt(Fault::unwritten_row).outcome, Outcome::wrong_answer); }
 
 TEST(Session, CatchesAWriteOutsideOfY) {
   const auto measurement = attempt(Fault::writes_past_y);

@@ -76,8 +76,7 @@ class Graph {
 
 class CudaTimedProduct final : public TimedProduct {
  public:
-  CudaTimedProduct(const Device& device, Launch launch)
-      : stream_(setup_stream(device)), launch_(std::move(launch)) {
+  CudaTimedProduct(const Device& device, Launch launch) : stream_(setup_stream(device)), launch_(std::move(launch)) {
     launch_(stream_);
     const double once = events_.time(stream_, [&] { launch_(stream_); });
     repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
