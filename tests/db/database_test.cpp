@@ -1,0 +1,397 @@
+// What is recorded and what is made of it. Everything here is in memory or in one healthy file.
+#include "db/database.hpp"
+
+#include <limits>
+#include <thread>
+
+#include "tests/db/support.hpp"
+
+namespace autospmv {
+namespace {
+
+using test::key_of;
+using test::matrix_record;
+using test::record_one;
+using test::trial_of;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Limits calls(std::int64_t expected_calls) {
+  Limits limits;
+  limits.expected_calls = expected_calls;
+  return limits;
+}
+
+std::string winner_text(Database& database, const Limits& limits, const std::string& catalogue = {}) {
+  const auto winner = database.winner(key_of(1), limits, catalogue);
+  return winner ? winner->candidate.text() : "none";
+}
+
+std::vector<std::string> texts_of(const std::vector<TrialRecord>& trials) {
+  std::vector<std::string> texts;
+  texts.reserve(trials.size());
+  for (const auto& trial : trials) texts.push_back(trial.candidate.text());
+  return texts;
+}
+
+void expect_equal(const Timing& a, const Timing& b) {
+  EXPECT_EQ(a.median, b.median);
+  EXPECT_EQ(a.low_quartile, b.low_quartile);
+  EXPECT_EQ(a.high_quartile, b.high_quartile);
+  EXPECT_EQ(a.samples, b.samples);
+}
+
+TEST(Database, ReturnsEveryFieldOfATrial) {
+  const auto database = Database::in_memory();
+  TrialRecord trial;
+  trial.candidate = {"ellr_t", {{"T", 4}, {"block", -256}}};
+  trial.format_version = 3;
+  trial.deterministic = false;
+  trial.measurement = {Outcome::wrong_answer,
+                       "row 7: it's \"off\"",
+                       {1e-5, 9e-6, 2e-5, 41},
+                       {3e-5, 2e-5, 4e-5, 11},
+                       0.25,
+                       std::int64_t{1} << 40,
+                       infinity};
+  record_one(*database, key_of(1), trial);
+
+  const auto trials = database->trials(key_of(1), {});
+  ASSERT_EQ(trials.size(), 1U);
+  const auto& got = trials[0];
+  EXPECT_EQ(got.candidate, trial.candidate);
+  EXPECT_EQ(got.format_version, 3);
+  EXPECT_FALSE(got.deterministic);
+  EXPECT_EQ(got.measurement.outcome, Outcome::wrong_answer);
+  EXPECT_EQ(got.measurement.detail, trial.measurement.detail);
+  expect_equal(got.measurement.warm, trial.measurement.warm);
+  expect_equal(got.measurement.cold, trial.measurement.cold);
+  EXPECT_EQ(got.measurement.setup_seconds, 0.25);
+  EXPECT_EQ(got.measurement.bytes, std::int64_t{1} << 40);
+  EXPECT_EQ(got.measurement.worst_error, infinity);
+}
+
+TEST(Database, KnowsNothingOfAnotherMatrixOrEnvironment) {
+  const auto database = Database::in_memory();
+  record_one(*database, key_of(1), trial_of("csr", {}, 1e-3));
+  EXPECT_TRUE(database->winner(key_of(1), {}));
+  EXPECT_FALSE(database->winner(key_of(2), {}));
+  for (const auto member : {&TrialKey::value_type, &TrialKey::operation, &TrialKey::backend, &TrialKey::device,
+                            &TrialKey::toolkit, &TrialKey::driver, &TrialKey::library}) {
+    auto key = key_of(1);
+    key.*member += "?";
+    EXPECT_FALSE(database->winner(key, {})) << key.*member;
+    EXPECT_TRUE(database->trials(key, {}).empty()) << key.*member;
+  }
+}
+
+TEST(Database, WinnerWeighsSetupAgainstCalls) {
+  const auto database = Database::in_memory();
+  auto slow_to_build = trial_of("hyb", {}, 1e-3);
+  slow_to_build.measurement.setup_seconds = 1;
+  record_one(*database, key_of(1), slow_to_build);
+  record_one(*database, key_of(1), trial_of("csr", {}, 2e-3));
+  EXPECT_EQ(winner_text(*database, calls(999)), "csr");
+  EXPECT_EQ(winner_text(*database, calls(1001)), "hyb");
+}
+
+TEST(Database, OnlyWhatPassedAndWasMeasuredWins) {
+  const auto database = Database::in_memory();
+  for (const auto outcome : {Outcome::refused, Outcome::wrong_answer, Outcome::failed, Outcome::timed_out}) {
+    auto trial = trial_of("fast_" + std::to_string(static_cast<int>(outcome)), {}, 1e-9);
+    trial.measurement.outcome = outcome;
+    record_one(*database, key_of(1), trial);
+  }
+  auto unmeasured = trial_of("unmeasured", {}, 0);
+  unmeasured.measurement.warm.samples = 0;
+  record_one(*database, key_of(1), unmeasured);
+  EXPECT_EQ(winner_text(*database, {}), "none");
+  record_one(*database, key_of(1), trial_of("csr", {}, 1));
+  EXPECT_EQ(winner_text(*database, {}), "csr");
+}
+
+TEST(Database, OnlyTheLastTrialOfACandidateCounts) {
+  const auto database = Database::in_memory();
+  record_one(*database, key_of(1), trial_of("ell", {{"T", 1}}, 1e-3));
+  record_one(*database, key_of(1), trial_of("csr", {}, 2e-3));
+  record_one(*database, key_of(1), trial_of("ell", {{"T", 1}}, 3e-3));
+  EXPECT_EQ(winner_text(*database, {}), "csr");
+
+  auto failed = trial_of("csr", {}, 0);
+  failed.measurement.outcome = Outcome::failed;
+  record_one(*database, key_of(1), failed);
+  EXPECT_EQ(winner_text(*database, {}), "ell T=1");
+  EXPECT_EQ(database->trials(key_of(1), {}).size(), 2U);
+
+  // Within one batch too.
+  database->record(key_of(1), matrix_record(), std::vector{trial_of("csr", {}, 9e-3), trial_of("csr", {}, 1e-3)});
+  EXPECT_EQ(winner_text(*database, {}), "csr");
+}
+
+TEST(Database, KeepsTheMemoryLimit) {
+  const auto database = Database::in_memory();
+  auto large = trial_of("large", {}, 1e-3);
+  large.measurement.bytes = 2000;  // twice the CSR arrays of matrix_record()
+  record_one(*database, key_of(1), large);
+  record_one(*database, key_of(1), trial_of("small", {}, 2e-3));
+  Limits limits;
+  EXPECT_EQ(winner_text(*database, limits), "large");
+  limits.memory_factor = 2;
+  EXPECT_EQ(winner_text(*database, limits), "large");
+  limits.memory_factor = 1.999;
+  EXPECT_EQ(winner_text(*database, limits), "small");
+  limits.memory_factor = 0.5;
+  EXPECT_EQ(winner_text(*database, limits), "none");
+}
+
+TEST(Database, MemoryLimitIsThatOfTheArraysTried) {
+  const auto database = Database::in_memory();
+  auto as_float = key_of(1);
+  as_float.value_type = "float";
+  auto float_matrix = matrix_record();
+  float_matrix.csr_bytes = 500;
+  const std::vector trials{trial_of("csr", {}, 1e-3)};  // 1000 bytes
+  database->record(key_of(1), matrix_record(), trials);
+  database->record(as_float, float_matrix, trials);
+  Limits limits;
+  limits.memory_factor = 1.5;
+  EXPECT_TRUE(database->winner(key_of(1), limits));
+  EXPECT_FALSE(database->winner(as_float, limits));
+}
+
+TEST(Database, UnlimitedMemoryAlsoFitsAMatrixOfUnknownSize) {
+  const auto database = Database::in_memory();
+  database->record(key_of(1), MatrixRecord{}, std::vector{trial_of("csr", {}, 1e-3)});
+  EXPECT_EQ(winner_text(*database, {}), "csr");
+}
+
+TEST(Database, KeepsToDeterministicCandidatesIfAsked) {
+  const auto database = Database::in_memory();
+  auto atomics = trial_of("coo", {}, 1e-3);
+  atomics.deterministic = false;
+  record_one(*database, key_of(1), atomics);
+  record_one(*database, key_of(1), trial_of("csr", {}, 2e-3));
+  Limits limits;
+  EXPECT_EQ(winner_text(*database, limits), "coo");
+  limits.deterministic = true;
+  EXPECT_EQ(winner_text(*database, limits), "csr");
+}
+
+TEST(Database, KeepsToTheCatalogue) {
+  const auto database = Database::in_memory();
+  auto newer = trial_of("sell", {}, 1e-3);
+  newer.format_version = 12;
+  record_one(*database, key_of(1), trial_of("sell", {}, 2e-3));
+  record_one(*database, key_of(1), newer);
+  record_one(*database, key_of(1), trial_of("csr", {}, 3e-3));
+  EXPECT_EQ(winner_text(*database, {}, "csr:1 sell:12"), "sell");
+  EXPECT_EQ(database->winner(key_of(1), {}, "csr:1 sell:12")->format_version, 12);
+  // An older library still finds its own trial, though a newer one has tried the candidate since.
+  EXPECT_EQ(database->winner(key_of(1), {}, "csr:1 sell:1")->format_version, 1);
+  EXPECT_EQ(winner_text(*database, {}, "csr:1 sell:2"), "csr");
+  EXPECT_EQ(winner_text(*database, {}, "csr:1"), "csr");
+  EXPECT_EQ(winner_text(*database, {}, "csr:11 icsr:1 sell:123"), "none");
+  EXPECT_EQ(database->trials(key_of(1), {}, "csr:1 sell:2").size(), 1U);
+}
+
+TEST(Database, TiesAreBrokenTheSameWayInEveryOrder) {
+  auto small = trial_of("z", {}, 1e-3);
+  small.measurement.bytes = 999;
+  const std::vector trials{trial_of("b", {{"T", 1}}, 1e-3), trial_of("a", {{"T", 2}}, 1e-3),
+                           trial_of("a", {{"T", 1}}, 1e-3), small};
+  const std::vector<std::string> expected{"z", "a T=1", "a T=2", "b T=1"};
+  const auto forward = Database::in_memory();
+  forward->record(key_of(1), matrix_record(), trials);
+  EXPECT_EQ(texts_of(forward->trials(key_of(1), {})), expected);
+  const auto backward = Database::in_memory();
+  backward->record(key_of(1), matrix_record(), std::vector(trials.rbegin(), trials.rend()));
+  EXPECT_EQ(texts_of(backward->trials(key_of(1), {})), expected);
+  EXPECT_EQ(winner_text(*backward, {}), "z");
+}
+
+TEST(Database, TrialsComeCheapestFirstAndFailuresLast) {
+  const auto database = Database::in_memory();
+  auto refused = trial_of("a", {}, 0);
+  refused.measurement.outcome = Outcome::refused;
+  refused.measurement.detail = "padding of 17";
+  auto slow_to_build = trial_of("b", {}, 1e-3);
+  slow_to_build.measurement.setup_seconds = 5;
+  database->record(key_of(1), matrix_record(),
+                   std::vector{refused, slow_to_build, trial_of("c", {}, 3e-3), trial_of("d", {}, 2e-3)});
+  EXPECT_EQ(texts_of(database->trials(key_of(1), calls(1000))), (std::vector<std::string>{"d", "c", "b", "a"}));
+  EXPECT_EQ(texts_of(database->trials(key_of(1), calls(100'000))), (std::vector<std::string>{"b", "d", "c", "a"}));
+  EXPECT_EQ(database->trials(key_of(1), {}).back().measurement.detail, "padding of 17");
+}
+
+TEST(Database, RecordsAllOrNone) {
+  test::Warnings warnings;
+  const test::TemporaryDirectory directory;
+  const auto database = Database::open(directory / "trials.db", warnings.sink());
+  auto impossible = trial_of("csr", {}, 1e-3);
+  impossible.measurement.warm.median = std::numeric_limits<double>::quiet_NaN();
+  database->record(key_of(1), matrix_record(), std::vector{trial_of("ell", {}, 1e-3), impossible});
+  EXPECT_TRUE(database->trials(key_of(1), {}).empty());
+  ASSERT_EQ(warnings.count(), 1U);
+  EXPECT_EQ(warnings.texts()[0], "trials are not recorded: that of csr holds impossible numbers");
+}
+
+TEST(Database, RemembersWhatWasTuned) {
+  const auto database = Database::in_memory();
+  EXPECT_FALSE(database->tuned(key_of(1), "measure", "csr:1"));
+  database->mark_tuned(key_of(1), "measure", "csr:1");
+  database->mark_tuned(key_of(1), "measure", "csr:1");
+  EXPECT_TRUE(database->tuned(key_of(1), "measure", "csr:1"));
+  EXPECT_FALSE(database->tuned(key_of(1), "exhaustive", "csr:1"));
+  EXPECT_FALSE(database->tuned(key_of(1), "measure", "csr:1 ell:1"));
+  EXPECT_FALSE(database->tuned(key_of(2), "measure", "csr:1"));
+
+  database->mark_tuned(key_of(2), "exhaustive", "csr:1");
+  EXPECT_TRUE(database->tuned(key_of(2), "exhaustive", "csr:1"));
+  EXPECT_TRUE(database->tuned(key_of(2), "measure", "csr:1"));
+  EXPECT_FALSE(database->tuned(key_of(2), "estimate", "csr:1"));
+}
+
+TEST(Database, ListsMostRecentFirst) {
+  const auto database = Database::in_memory();
+  EXPECT_TRUE(database->list({}).empty());
+  record_one(*database, key_of(1), trial_of("csr", {}, 1e-3));
+  record_one(*database, key_of(2), trial_of("csr", {}, 1e-3));
+  auto larger = matrix_record();
+  larger.csr_bytes = 1001;
+  larger.label = "";  // does not take the name away
+  larger.features.clear();
+  database->record(key_of(1), larger, std::vector{trial_of("ell", {{"T", 2}}, 5e-4), trial_of("csr", {}, 2e-3)});
+
+  const auto all = database->list({});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].key, key_of(1));
+  EXPECT_EQ(all[0].trials, 3);
+  ASSERT_TRUE(all[0].winner);
+  EXPECT_EQ(all[0].winner->candidate.text(), "ell T=2");
+  EXPECT_EQ(all[0].matrix.label, "a matrix");
+  EXPECT_EQ(all[0].matrix.rows, 10);
+  EXPECT_EQ(all[0].matrix.cols, 20);
+  EXPECT_EQ(all[0].matrix.nnz, 30);
+  EXPECT_EQ(all[0].matrix.csr_bytes, 1001);
+  EXPECT_EQ(all[0].matrix.features, (std::vector<std::pair<std::string, double>>{{"diagonals", 7}, {"npr_mean", 3}}));
+  EXPECT_EQ(all[1].key, key_of(2));
+  EXPECT_EQ(all[1].trials, 1);
+}
+
+TEST(Database, TakesALaterLabelAndLaterFeatures) {
+  const auto database = Database::in_memory();
+  auto matrix = matrix_record();
+  database->record(key_of(1), matrix, std::vector{trial_of("csr", {}, 1e-3)});
+  matrix.label = "another name";
+  matrix.features = {{"npr_mean", 4}, {"broken", std::numeric_limits<double>::quiet_NaN()}};
+  database->record(key_of(1), matrix, {});
+  const auto all = database->list({});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].matrix.label, "another name");
+  EXPECT_EQ(all[0].matrix.features, (std::vector<std::pair<std::string, double>>{{"diagonals", 7}, {"npr_mean", 4}}));
+}
+
+TEST(Database, SkipsRowsThatNoTrialCanHaveGiven) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  {
+    const auto database = Database::open(file, test::no_warnings());
+    record_one(*database, key_of(1), trial_of("csr", {}, 1e-3));
+  }
+  const std::vector<std::string> spoilt = {"params = 'T='",
+                                           "params = 'T=4 T=5'",
+                                           "params = 'b=1 a=1'",
+                                           "params = 'a=1 '",
+                                           "params = '; DROP TABLE'",
+                                           "outcome = 'excellent'",
+                                           "outcome = ''",
+                                           "warm_median_s = -1e-9",
+                                           "warm_median_s = -9e999",
+                                           "setup_s = -1",
+                                           "warm_low_quartile_s = 9e999",
+                                           "cold_median_s = 9e999",
+                                           "worst_error = -1",
+                                           "bytes = -1",
+                                           "warm_samples = 9999999999",
+                                           "cold_samples = -1",
+                                           "format_version = 9999999999"};
+  for (std::size_t i = 0; i < spoilt.size(); ++i) {
+    // A copy of the good row under another name, cheaper, with one column spoilt.
+    db::Connection connection(file, db::Access::write);
+    connection.execute("CREATE TEMP TABLE copy AS SELECT * FROM trial WHERE format = 'csr'");
+    db::Statement(connection, "UPDATE copy SET id = NULL, warm_median_s = 1e-9, format = ?1")
+        .bind("spoilt_" + std::to_string(i))
+        .run();
+    connection.execute("UPDATE copy SET " + spoilt[i]);
+    connection.execute("INSERT INTO trial SELECT * FROM copy");
+  }
+  ASSERT_EQ(test::number_from(file, "SELECT count(*) FROM trial"), static_cast<std::int64_t>(1 + spoilt.size()));
+
+  const auto database = Database::open(file, test::no_warnings());
+  EXPECT_EQ(texts_of(database->trials(key_of(1), {})), std::vector<std::string>{"csr"});
+  EXPECT_EQ(winner_text(*database, {}), "csr");
+  ASSERT_EQ(database->list({}).size(), 1U);
+  EXPECT_EQ(database->list({})[0].winner->candidate.text(), "csr");
+}
+
+TEST(Database, SkipsMatricesWithoutAFingerprint) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  record_one(*Database::open(file, test::no_warnings()), key_of(1), trial_of("csr", {}, 1e-3));
+  test::change_file(file,
+                    "INSERT INTO matrix (fingerprint, rows, cols, nnz, label) VALUES ('no digits', 1, 1, 1, '');"
+                    "CREATE TEMP TABLE copy AS SELECT * FROM trial; UPDATE copy SET id = NULL, matrix = 'no digits';"
+                    "INSERT INTO trial SELECT * FROM copy");
+  EXPECT_EQ(Database::open(file, test::no_warnings())->list({}).size(), 1U);
+}
+
+TEST(Database, TrialsAreAppendOnly) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  record_one(*Database::open(file, test::no_warnings()), key_of(1), trial_of("csr", {}, 1e-3));
+  EXPECT_THROW(test::change_file(file, "UPDATE trial SET warm_median_s = 0"), db::SqliteError);
+  EXPECT_THROW(test::change_file(file, "DELETE FROM trial"), db::SqliteError);
+  EXPECT_EQ(test::number_from(file, "SELECT count(*) FROM trial WHERE warm_median_s = 1e-3"), 1);
+}
+
+TEST(Database, LooksTrialsUpByIndex) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  Database::open(file, test::no_warnings());
+  const db::Connection connection(file, db::Access::read);
+  db::Statement statement(connection,
+                          "EXPLAIN QUERY PLAN SELECT *, row_number() OVER (PARTITION BY format, params ORDER BY id "
+                          "DESC) FROM trial WHERE matrix = ?1 AND environment = ?2");
+  std::string plan;
+  while (statement.step()) {
+    std::int64_t ignored = 0;
+    std::string detail;
+    statement.read(ignored, ignored, ignored, detail);
+    plan += detail + "; ";
+  }
+  EXPECT_NE(plan.find("SEARCH trial USING INDEX trial_by_candidate (matrix=? AND environment=?)"), std::string::npos)
+      << plan;
+}
+
+TEST(Database, ServesManyThreads) {
+  constexpr int threads = 8;
+  constexpr int batches = 25;
+  const auto database = Database::in_memory();
+  {
+    std::vector<std::jthread> workers;
+    workers.reserve(threads);
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        for (int i = 0; i < batches; ++i) {
+          record_one(*database, key_of(1), trial_of("csr", {{"t", t}, {"i", i}}, 1e-3 * (1 + t + i)));
+          database->winner(key_of(1), {});
+        }
+      });
+    }
+  }
+  EXPECT_EQ(database->trials(key_of(1), {}).size(), static_cast<std::size_t>(threads * batches));
+  EXPECT_EQ(winner_text(*database, {}), "csr i=0 t=0");
+}
+
+}  // namespace
+}  // namespace autospmv
