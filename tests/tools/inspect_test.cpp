@@ -1,0 +1,88 @@
+// The subcommands that measure nothing.
+#include "tests/tools/program.hpp"
+
+namespace autospmv::test {
+
+namespace {
+
+class Inspect : public ProgramTest {};
+
+TEST_F(Inspect, HelpNamesEverySubcommandAndEachHasItsOwn) {
+  const auto help = run({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const std::string name : {"tune", "bench", "explain", "features", "formats", "devices", "generate", "db"}) {
+    EXPECT_NE(help.out.find("\n  " + name + " "), std::string::npos) << name;
+    const auto own = run({name, "--help"});
+    EXPECT_EQ(own.exit_code, 0);
+    EXPECT_EQ(own.out.rfind("Usage: autospmv " + name, 0), 0U) << own.out;
+    EXPECT_NE(own.out.find("--json"), std::string::npos);
+    EXPECT_EQ(own.err, "");
+  }
+}
+
+TEST_F(Inspect, Version) { EXPECT_EQ(run({"--version"}).out.rfind("autospmv " AUTOSPMV_VERSION, 0), 0U); }
+
+TEST_F(Inspect, FormatsAreListedWithTheirParameters) {
+  const auto formats = run({"formats", "--json"}).json_lines().at(0);
+  bool has_baseline = false;
+  for (const auto& format : formats) {
+    EXPECT_FALSE(format["name"].get<std::string>().empty());
+    EXPECT_GE(format["version"], 1);
+    EXPECT_FALSE(format["paper"].get<std::string>().empty()) << format["name"];
+    EXPECT_FALSE(format["summary"].get<std::string>().empty()) << format["name"];
+    EXPECT_FALSE(format["backends"].empty()) << format["name"];
+    EXPECT_TRUE(format["deterministic"].is_boolean());
+    EXPECT_TRUE(format["parameters"].is_array());
+    has_baseline = has_baseline || format["baseline"].get<bool>();
+    if (format["name"] == "csr_vector") {
+      EXPECT_EQ(format["parameters"].at(0), "T");
+    }
+  }
+  EXPECT_TRUE(has_baseline);
+}
+
+TEST_F(Inspect, TheHostIsADevice) {
+  const auto devices = run({"devices", "--json"}).json_lines().at(0);
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices[0]["backend"], "host");
+  EXPECT_GE(devices[0]["multiprocessors"], 1);
+  EXPECT_GT(devices[0]["memory_bytes"], 0);
+}
+
+TEST_F(Inspect, FeaturesHaveValueUnitAndMeaning) {
+  const auto finished = run({"features", "--json", "--backend", "host", "gen:banded:10:1"});
+  const auto features = finished.json_lines().at(0)["features"];
+  EXPECT_EQ(features["nnz"]["value"], 28);
+  EXPECT_EQ(features["npr_max"]["value"], 3);
+  EXPECT_EQ(features["nnz"]["unit"], "nonzeros");
+  EXPECT_FALSE(features["nnz"]["meaning"].get<std::string>().empty());
+}
+
+TEST_F(Inspect, RandomValuesComeFromTheirSeed) {
+  const auto write_values = [&](const std::string& values) {
+    return run({"generate", "gen:grid2d:6", "--values", values}).out;
+  };
+  EXPECT_EQ(write_values("random:1"), write_values("random:1"));
+  EXPECT_NE(write_values("random:1"), write_values("random:2"));
+  EXPECT_NE(write_values("random:1"), write_values("own"));
+}
+
+TEST_F(Inspect, TheDatabaseIsListedAndShown) {
+  ASSERT_EQ(run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0), Json::array());
+  const auto tuned = tune({"gen:grid2d:7"}).json_lines().at(0);
+  const auto list = run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0);
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0]["matrix"], "gen:grid2d:7");
+  EXPECT_EQ(list[0]["trials"], tuned["trials"]);
+  EXPECT_EQ(list[0]["winner"]["format"], tuned["winner"]["format"]);
+
+  const auto by_matrix = run({"db", "show", "gen:grid2d:7", "--json", "--db", path("trials.db")});
+  const auto by_fingerprint = run({"db", "show", list[0]["fingerprint"], "--json", "--db", path("trials.db")});
+  EXPECT_EQ(by_matrix.out, by_fingerprint.out);
+  EXPECT_EQ(by_matrix.json_lines().at(0).at(0)["candidates"].size(), tuned["trials"]);
+  expect_one_error(run({"db", "show", "gen:grid2d:6", "--db", path("trials.db")}), 1, "gen:grid2d:6");
+}
+
+}  // namespace
+
+}  // namespace autospmv::test

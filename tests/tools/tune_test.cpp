@@ -1,0 +1,171 @@
+// What tune, bench and explain say of matrices that are fine.
+#include "tests/tools/program.hpp"
+
+namespace autospmv::test {
+
+namespace {
+
+class Tune : public ProgramTest {};
+
+TEST_F(Tune, TheSecondTimeEveryPlanComesFromTheDatabase) {
+  const auto first = tune({"gen:grid2d:20", "gen:rmat:7"}).json_lines();
+  const auto second = tune({"gen:grid2d:20", "gen:rmat:7"}).json_lines();
+  ASSERT_EQ(first.size(), 2U);
+  ASSERT_EQ(second.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(first[i]["from_database"], false);
+    EXPECT_GT(first[i]["trials"], 0);
+    EXPECT_EQ(second[i]["from_database"], true);
+    EXPECT_EQ(second[i]["trials"], 0);
+    EXPECT_EQ(first[i]["winner"]["format"], second[i]["winner"]["format"]);
+    EXPECT_EQ(first[i]["winner"]["params"], second[i]["winner"]["params"]);
+    EXPECT_EQ(first[i]["winner"]["median_us"], second[i]["winner"]["median_us"]);
+  }
+
+  const auto text = run({"tune", "gen:grid2d:20", "gen:rmat:7", "--backend", "host", "--db", path("trials.db")});
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("0 trials: every plan came from the database"), std::string::npos) << text.out;
+}
+
+TEST_F(Tune, JsonHoldsEverythingThatScriptsRead) {
+  const auto finished = tune({"gen:uniform:50:40:3", "--value-type", "float"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.err, "");
+  const auto record = finished.json_lines().at(0);
+  EXPECT_EQ(record["matrix"], "gen:uniform:50:40:3");
+  EXPECT_EQ(record["rows"], 50);
+  EXPECT_EQ(record["columns"], 40);
+  EXPECT_EQ(record["nonzeros"], 150);
+  EXPECT_EQ(record["value_type"], "float");
+  EXPECT_EQ(record["backend"], "host");
+  EXPECT_FALSE(record["device"].get<std::string>().empty());
+  EXPECT_GT(record["copy_bandwidth_gbs"], 0);
+
+  const auto& winner = record["winner"];
+  EXPECT_TRUE(winner["format"].is_string());
+  EXPECT_TRUE(winner["params"].is_object());
+  for (const auto& [name, value] : winner["params"].items()) EXPECT_TRUE(value.is_number_integer()) << name;
+  EXPECT_GE(winner["setup_us"], 0);
+  EXPECT_TRUE(winner["bytes"].is_number_integer());
+  const double winner_us = winner["median_us"];
+  const double baseline_us = record["baseline"]["median_us"];
+  ASSERT_GT(winner_us, 0);
+  EXPECT_DOUBLE_EQ(record["speedup"], baseline_us / winner_us);
+  // 51 offsets, 150 columns and values, x and y, 4 bytes each.
+  EXPECT_NEAR(winner["csr_equivalent_gbs"], (51 + 2 * 150 + 50 + 40) * 4 / winner_us * 1e-3, 1e-9 / winner_us);
+
+  for (const auto* step : {"fingerprint", "lookup", "features", "trials", "conversion"}) {
+    EXPECT_GE(record["steps_us"][step], 0) << step;
+  }
+  for (const auto* step : {"fingerprint", "lookup", "conversion"}) {
+    EXPECT_DOUBLE_EQ(record["steps_products"][step], record["steps_us"][step].get<double>() / winner_us) << step;
+  }
+}
+
+TEST_F(Tune, WithoutTrialsThereAreNoNumbersToShow) {
+  const auto record = tune({"gen:grid2d:9", "--effort", "cached"}).json_lines().at(0);
+  EXPECT_EQ(record["from_database"], false);
+  EXPECT_EQ(record["trials"], 0);
+  EXPECT_EQ(record["winner"]["format"], "csr_scalar");
+  EXPECT_TRUE(record["winner"]["median_us"].is_null());
+  EXPECT_TRUE(record["speedup"].is_null());
+}
+
+TEST_F(Tune, ReadsWhatGenerateWrites) {
+  ASSERT_EQ(run({"generate", "gen:pde:5", "--output", path("pde.mtx")}).exit_code, 0);
+  const auto printed = run({"generate", "gen:pde:5"});
+  EXPECT_EQ(printed.exit_code, 0);
+  EXPECT_EQ(printed.out, read("pde.mtx"));
+
+  const auto record = tune({"-"}, path("pde.mtx")).json_lines().at(0);
+  EXPECT_EQ(record["matrix"], "stdin");
+  EXPECT_EQ(record["rows"], 125);
+  // Found again under another name: the pattern alone counts.
+  EXPECT_EQ(tune({"gen:pde:5"}).json_lines().at(0)["from_database"], true);
+}
+
+TEST_F(Tune, TakesEveryMatrixOfADirectory) {
+  std::filesystem::create_directory(path("matrices"));
+  ASSERT_EQ(run({"generate", "gen:grid2d:5", "-o", path("matrices/b.mtx")}).exit_code, 0);
+  ASSERT_EQ(run({"generate", "gen:grid2d:6", "-o", path("matrices/a.mtx")}).exit_code, 0);
+  const auto records = tune({path("matrices")}).json_lines();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0]["matrix"], "a");
+  EXPECT_EQ(records[1]["matrix"], "b");
+}
+
+class Bench : public ProgramTest {};
+
+// One long row pads ELLPACK to a hundred times the nonzeros.
+std::string matrix_with_a_long_row() {
+  constexpr int size = 3000;
+  std::string text = "%%MatrixMarket matrix coordinate real general\n3000 3000 6000\n";
+  for (int i = 1; i <= size; ++i) {
+    text += std::to_string(i) + ' ' + std::to_string(i) + " 1.5\n";
+    text += "1 " + std::to_string(i) + " 0.5\n";
+  }
+  return text;
+}
+
+TEST_F(Bench, ListsRefusedCandidatesLastAndWithTheirReason) {
+  const auto file = write("arrow.mtx", matrix_with_a_long_row());
+  const auto finished = run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), file});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const auto candidates = finished.json_lines().at(0)["candidates"];
+  double last_time = 0;
+  bool refused = false;
+  int baselines = 0;
+  for (const auto& candidate : candidates) {
+    if (candidate["outcome"] == "refused") {
+      refused = true;
+      EXPECT_FALSE(candidate["detail"].get<std::string>().empty());
+      EXPECT_TRUE(candidate["warm"].is_null());
+      continue;
+    }
+    EXPECT_FALSE(refused) << "refused candidates come last";
+    ASSERT_EQ(candidate["outcome"], "passed") << candidate["detail"];
+    EXPECT_LE(candidate["worst_error"], 1);
+    EXPECT_GT(candidate["cold"]["median_us"], 0);
+    EXPECT_GE(candidate["warm"]["median_us"], last_time);
+    EXPECT_LE(candidate["warm"]["low_quartile_us"], candidate["warm"]["high_quartile_us"]);
+    last_time = candidate["warm"]["median_us"];
+    baselines += candidate["baseline"] ? 1 : 0;
+  }
+  EXPECT_GT(baselines, 0);
+  EXPECT_TRUE(refused);
+}
+
+TEST_F(Bench, MeasuresTheNamedFormatsOnly) {
+  const auto finished = run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), "gen:grid2d:8",
+                             "--format", "csr_scalar", "--format", "csr_vector"});
+  const auto record = finished.json_lines().at(0);
+  std::vector<std::string> formats;
+  for (const auto& candidate : record["candidates"]) formats.push_back(candidate["format"]);
+  EXPECT_GT(std::count(formats.begin(), formats.end(), "csr_scalar"), 0);
+  EXPECT_GT(std::count(formats.begin(), formats.end(), "csr_vector"), 0);
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(formats.size()), std::count(formats.begin(), formats.end(), "csr_scalar") +
+                                                             std::count(formats.begin(), formats.end(), "csr_vector"));
+}
+
+class Explain : public ProgramTest {};
+
+TEST_F(Explain, SaysWhatWasChosenAndWhatWasRefused) {
+  const auto file = write("arrow.mtx", matrix_with_a_long_row());
+  const auto json = run({"explain", "--json", "--backend", "host", "--db", path("trials.db"), file}).json_lines().at(0);
+  EXPECT_GE(json["runner_up"]["margin"], 0);
+  EXPECT_GT(json["bytes_per_nonzero"], 0);
+  EXPECT_TRUE(json.contains("break_even_calls"));
+  ASSERT_FALSE(json["refused"].empty());
+  const std::string reason = json["refused"][0]["reason"];
+
+  const auto text = run({"explain", "--backend", "host", "--db", path("trials.db"), file});
+  EXPECT_EQ(text.exit_code, 0);
+  for (const auto& expected : {json["winner"]["format"].get<std::string>(), reason, std::string("database"),
+                               std::string("runner-up"), std::string("break-even"), std::string("fingerprint")}) {
+    EXPECT_NE(text.out.find(expected), std::string::npos) << expected << " is not in\n" << text.out;
+  }
+}
+
+}  // namespace
+
+}  // namespace autospmv::test

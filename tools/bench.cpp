@@ -1,0 +1,141 @@
+// autospmv bench: every candidate on each matrix, measured to the end.
+
+#include <algorithm>
+#include <iostream>
+
+#include "core/error.hpp"
+#include "formats/format.hpp"
+#include "tools/command.hpp"
+#include "tools/input.hpp"
+#include "tools/json.hpp"
+#include "tools/record.hpp"
+#include "tools/table.hpp"
+
+namespace autospmv::tools {
+
+namespace {
+
+std::string known_formats() {
+  std::string known;
+  for (const auto* format : all_formats<double>()) {
+    if (!known.empty()) known += ", ";
+    known += format->info().name;
+  }
+  return known;
+}
+
+void check_formats(const std::vector<std::string>& names) {
+  const auto unknown = std::find_if(names.begin(), names.end(),
+                                    [](const std::string& name) { return find_format<double>(name) == nullptr; });
+  if (unknown != names.end()) throw InvalidArgument("no format '" + *unknown + "'; there are " + known_formats());
+}
+
+bool is_baseline(const TrialRecord& trial) {
+  const auto* format = find_format<double>(trial.candidate.format);
+  return format != nullptr && format->info().baseline;
+}
+
+// Fastest first; those that gave no time after them, refused ones last.
+void sort_by_time(std::vector<TrialRecord>& trials) {
+  const auto rank = [](const TrialRecord& trial) {
+    const auto& m = trial.measurement;
+    const int group = m.outcome == Outcome::passed ? 0 : m.outcome == Outcome::refused ? 2 : 1;
+    return std::pair(group, group == 0 ? m.warm.median : 0.0);
+  };
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](const TrialRecord& a, const TrialRecord& b) { return rank(a) < rank(b); });
+}
+
+std::string quartiles(const Timing& timing) {
+  if (timing.samples == 0) return "-";
+  return fixed(timing.low_quartile * 1e6, 2) + " - " + fixed(timing.high_quartile * 1e6, 2);
+}
+
+Row cells(const MatrixSummary& matrix, const TrialRecord& trial) {
+  const auto& m = trial.measurement;
+  const double warm = median_of(m.warm);
+  const bool built = m.outcome == Outcome::passed;
+  return {trial.candidate.text(),
+          is_baseline(trial) ? "baseline" : "",
+          std::string(name_of(m.outcome)),
+          fixed(warm * 1e6, 2),
+          quartiles(m.warm),
+          fixed(median_of(m.cold) * 1e6, 2),
+          quartiles(m.cold),
+          fixed(csr_equivalent_gbs(matrix, warm), 1),
+          built ? fixed(m.setup_seconds * 1e6, 1) : "-",
+          fixed(m.setup_seconds / warm, 1),
+          built ? std::to_string(m.bytes) : "-",
+          built ? brief(m.worst_error) : "-",
+          m.detail};
+}
+
+void print_text(const MatrixSummary& matrix, const Context& context, const std::vector<TrialRecord>& trials) {
+  std::vector<Row> rows;
+  rows.reserve(trials.size());
+  for (const auto& trial : trials) rows.push_back(cells(matrix, trial));
+  std::cout << headline(matrix) << ", " << context.device().name << ", copy "
+            << fixed(context.copy_bandwidth() * 1e-9, 1) << " GB/s\n";
+  print_table(std::cout,
+              {{.title = "candidate", .left = true},
+               {.title = "", .left = true},
+               {.title = "outcome", .left = true},
+               {.title = "warm us"},
+               {.title = "quartiles"},
+               {.title = "cold us"},
+               {.title = "quartiles"},
+               {.title = "CSR GB/s"},
+               {.title = "setup us"},
+               {.title = "setup in products"},
+               {.title = "bytes"},
+               {.title = "error/bound"},
+               {.title = "detail", .left = true}},
+              rows);
+  std::cout << std::endl;
+}
+
+Json bench_json(const MatrixSummary& matrix, const Context& context, const std::vector<TrialRecord>& trials) {
+  Json json = to_json(matrix);
+  json["backend"] = name_of(context.device().backend);
+  json["device"] = context.device().name;
+  json["toolkit"] = context.device().toolkit;
+  json["clock_mhz"] = context.device().clock_mhz;
+  json["copy_bandwidth_gbs"] = context.copy_bandwidth() * 1e-9;
+  json["candidates"] = Json::array();
+  for (const auto& trial : trials) {
+    const double warm = median_of(trial.measurement.warm);
+    Json candidate = to_json(trial);
+    candidate["baseline"] = is_baseline(trial);
+    candidate["gflops"] = gflops(matrix, warm);
+    candidate["csr_equivalent_gbs"] = csr_equivalent_gbs(matrix, warm);
+    json["candidates"].push_back(std::move(candidate));
+  }
+  return json;
+}
+
+template <Scalar T>
+int bench_all(const Options& options) {
+  const Context context(context_options(options));
+  ProgressLine progress(options.quiet);
+  const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
+    auto trials = bench(loaded.matrix, context, options.formats, progress.follow(loaded.label));
+    progress.clear();
+    sort_by_time(trials);
+    const auto matrix = summary_of(loaded.label, loaded.matrix);
+    if (options.json) {
+      print_json(bench_json(matrix, context, trials));
+    } else {
+      print_text(matrix, context, trials);
+    }
+  });
+  return failures > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int run_bench(const Options& options) {
+  check_formats(options.formats);
+  return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
+}
+
+}  // namespace autospmv::tools

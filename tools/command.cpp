@@ -1,0 +1,104 @@
+#include "tools/command.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iomanip>
+#include <limits>
+#include <ostream>
+
+#include "core/generators.hpp"
+
+namespace autospmv::tools {
+
+namespace {
+
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+void print_matrices(std::ostream& out) {
+  out << "\nMATRIX is a Matrix Market file (plain, compressed, or in a tar archive), a directory of such files,\n"
+         "- for standard input, or one of:\n";
+  for (const auto& kind : generator_table()) {
+    out << "  " << std::left << std::setw(40) << kind.usage << kind.meaning << '\n';
+  }
+}
+
+}  // namespace
+
+std::span<const Command> all_commands() {
+  using enum OptionGroup;
+  static const std::vector<Command> commands = {
+      {"tune",
+       "MATRIX...",
+       "find the fastest format for each matrix and remember it",
+       1,
+       any_number,
+       {values, backend, database, effort, limits},
+       run_tune},
+      {"bench",
+       "MATRIX...",
+       "measure every candidate on each matrix",
+       1,
+       any_number,
+       {values, backend, database, formats},
+       run_bench},
+      {"explain",
+       "MATRIX...",
+       "say what is chosen for a matrix, and why",
+       1,
+       any_number,
+       {values, backend, database, effort, limits},
+       run_explain},
+      {"features",
+       "MATRIX...",
+       "print what is known of a matrix before any trial",
+       1,
+       any_number,
+       {values, backend},
+       run_features},
+      {"formats", "", "list the formats of this build", 0, 0, {}, run_formats},
+      {"devices", "", "list the devices of this machine", 0, 0, {}, run_devices},
+      {"generate",
+       "gen:KIND:ARGS",
+       "write a generated matrix as a Matrix Market file",
+       1,
+       1,
+       {values, output},
+       run_generate},
+      {"db",
+       "list | show MATRIX | show FINGERPRINT",
+       "look into the database of trials",
+       1,
+       2,
+       {database, limits},
+       run_db},
+  };
+  return commands;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto commands = all_commands();
+  const auto at = std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c.name == name; });
+  return at == commands.end() ? nullptr : &*at;
+}
+
+void print_help(std::ostream& out) {
+  out << "Usage: autospmv SUBCOMMAND [ARGUMENTS] [OPTIONS]\n\n"
+         "Sparse matrix-vector products that tune themselves.\n\nSubcommands:\n";
+  for (const auto& command : all_commands()) {
+    out << "  " << std::left << std::setw(10) << command.name << command.summary << '\n';
+  }
+  print_matrices(out);
+  out << "\nautospmv SUBCOMMAND --help explains the options of one; autospmv --version prints the version.\n"
+         "Exit status: 0, 1 where something failed, 2 where the command line is wrong.\n";
+}
+
+void print_help(std::ostream& out, const Command& command) {
+  out << "Usage: autospmv " << command.name << (command.arguments.empty() ? "" : " ") << command.arguments
+      << " [OPTIONS]\n\n"
+      << command.summary << '\n';
+  if (command.most_arguments > 0) print_matrices(out);
+  out << '\n';
+  print_options(out, command.groups);
+}
+
+}  // namespace autospmv::tools

@@ -1,0 +1,41 @@
+// The subcommands of the program.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tools/options.hpp"
+
+namespace autospmv::tools {
+
+struct Command {
+  std::string_view name;
+  std::string_view arguments;  ///< as its usage line shows them
+  std::string_view summary;
+  std::size_t least_arguments = 0;
+  std::size_t most_arguments = 0;
+  std::vector<OptionGroup> groups;
+  int (*run)(const Options&) = nullptr;  ///< gives the program's exit status
+};
+
+int run_tune(const Options& options);
+int run_bench(const Options& options);
+int run_explain(const Options& options);
+int run_features(const Options& options);
+int run_formats(const Options& options);
+int run_devices(const Options& options);
+int run_generate(const Options& options);
+int run_db(const Options& options);
+
+std::span<const Command> all_commands();
+
+/// The command of that name, or nullptr.
+const Command* find_command(std::string_view name);
+
+/// Of the program, and of one of its subcommands.
+void print_help(std::ostream& out);
+void print_help(std::ostream& out, const Command& command);
+
+}  // namespace autospmv::tools

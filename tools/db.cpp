@@ -1,0 +1,135 @@
+// autospmv db: a look into the database of trials.
+
+#include <iostream>
+
+#include "core/error.hpp"
+#include "db/database.hpp"
+#include "tools/command.hpp"
+#include "tools/input.hpp"
+#include "tools/json.hpp"
+#include "tools/table.hpp"
+
+namespace autospmv::tools {
+
+namespace {
+
+std::shared_ptr<Database> open_database(const Options& options) {
+  return Database::open(options.database.value_or(Database::default_path()),
+                        [logger = make_logger(options.quiet)](const std::string& text) { logger->warn("{}", text); });
+}
+
+double winner_seconds(const TunedMatrix& entry) {
+  return median_of(entry.winner ? entry.winner->measurement.warm : Timing{});
+}
+
+Json entry_json(const TunedMatrix& entry) {
+  return {{"matrix", entry.matrix.label},     {"fingerprint", entry.key.pattern.text()},
+          {"rows", entry.matrix.rows},        {"columns", entry.matrix.cols},
+          {"nonzeros", entry.matrix.nnz},     {"value_type", entry.key.value_type},
+          {"operation", entry.key.operation}, {"backend", entry.key.backend},
+          {"device", entry.key.device},       {"toolkit", entry.key.toolkit},
+          {"driver", entry.key.driver},       {"library", entry.key.library},
+          {"trials", entry.trials},           {"winner", entry.winner ? to_json(*entry.winner) : Json(nullptr)}};
+}
+
+void print_list(const std::vector<TunedMatrix>& entries) {
+  std::vector<Row> rows;
+  rows.reserve(entries.size());
+  for (const auto& entry : entries) {
+    rows.push_back({entry.matrix.label, entry.key.pattern.text(), std::to_string(entry.matrix.rows),
+                    std::to_string(entry.matrix.nnz), entry.key.value_type, entry.key.device,
+                    std::to_string(entry.trials), fixed(winner_seconds(entry) * 1e6, 2),
+                    entry.winner ? entry.winner->candidate.text() : "-"});
+  }
+  print_table(std::cout,
+              {{.title = "matrix", .left = true},
+               {.title = "fingerprint", .left = true},
+               {.title = "rows"},
+               {.title = "nonzeros"},
+               {.title = "type", .left = true},
+               {.title = "device", .left = true},
+               {.title = "trials"},
+               {.title = "us"},
+               {.title = "winner", .left = true}},
+              rows);
+}
+
+int list(Database& database, const Options& options) {
+  const auto entries = database.list(options.limits);
+  if (!options.json) {
+    print_list(entries);
+    return 0;
+  }
+  Json json = Json::array();
+  for (const auto& entry : entries) json.push_back(entry_json(entry));
+  print_json(json);
+  return 0;
+}
+
+Fingerprint fingerprint_of_argument(const std::string& argument) {
+  if (const auto fingerprint = Fingerprint::parse(argument)) return *fingerprint;
+  // The pattern alone counts, so any type of value does.
+  const LoadedMatrix<double> loaded(argument, {});
+  return loaded.matrix.fingerprint();
+}
+
+void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& trials) {
+  const auto& key = entry.key;
+  std::cout << entry.matrix.label << ' ' << key.pattern.text() << ": " << entry.matrix.rows << " x "
+            << entry.matrix.cols << ", " << entry.matrix.nnz << " nonzeros, " << key.value_type << '\n'
+            << key.backend << ", " << key.device << ", " << key.toolkit
+            << (key.driver.empty() ? "" : ", driver " + key.driver) << ", autospmv " << key.library << '\n';
+  std::vector<Row> rows;
+  rows.reserve(trials.size());
+  for (const auto& trial : trials) {
+    const auto& m = trial.measurement;
+    rows.push_back({trial.candidate.text(), std::to_string(trial.format_version), std::string(name_of(m.outcome)),
+                    fixed(median_of(m.warm) * 1e6, 2), fixed(median_of(m.cold) * 1e6, 2),
+                    fixed(m.setup_seconds * 1e6, 0), std::to_string(m.bytes), m.detail});
+  }
+  print_table(std::cout,
+              {{.title = "candidate", .left = true},
+               {.title = "version"},
+               {.title = "outcome", .left = true},
+               {.title = "warm us"},
+               {.title = "cold us"},
+               {.title = "setup us"},
+               {.title = "bytes"},
+               {.title = "detail", .left = true}},
+              rows);
+  std::cout << '\n';
+}
+
+int show(Database& database, const Options& options) {
+  const auto& argument = options.arguments.at(1);
+  const auto fingerprint = fingerprint_of_argument(argument);
+  Json json = Json::array();
+  int found = 0;
+  for (const auto& entry : database.list(options.limits)) {
+    if (entry.key.pattern != fingerprint) continue;
+    ++found;
+    const auto trials = database.trials(entry.key, options.limits);
+    if (options.json) {
+      json.push_back(entry_json(entry));
+      json.back()["candidates"] = Json::array();
+      for (const auto& trial : trials) json.back()["candidates"].push_back(to_json(trial));
+    } else {
+      print_trials(entry, trials);
+    }
+  }
+  if (found == 0) throw Error(argument + ": no trials of this matrix in the database");
+  if (options.json) print_json(json);
+  return 0;
+}
+
+}  // namespace
+
+int run_db(const Options& options) {
+  const auto& action = options.arguments.front();
+  const auto count = options.arguments.size();
+  if (action == "list" && count == 1) return list(*open_database(options), options);
+  if (action == "show" && count == 2) return show(*open_database(options), options);
+  throw InvalidArgument("usage: autospmv db list, or autospmv db show MATRIX-OR-FINGERPRINT");
+}
+
+}  // namespace autospmv::tools

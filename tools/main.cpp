@@ -1,0 +1,70 @@
+// The autospmv program.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "tools/command.hpp"
+#include "tools/report.hpp"
+
+namespace autospmv::tools {
+
+namespace {
+
+constexpr int failure = 1;
+constexpr int misuse = 2;
+
+int run_command(const Command& command, const std::vector<std::string>& words) {
+  const auto options = parse_options(words, command.groups);
+  if (options.help) {
+    print_help(std::cout, command);
+    return 0;
+  }
+  const auto count = options.arguments.size();
+  if (count < command.least_arguments || count > command.most_arguments) {
+    throw InvalidArgument("usage: autospmv " + std::string(command.name) +
+                          (command.arguments.empty() ? "" : " " + std::string(command.arguments)) +
+                          " [OPTIONS]; see autospmv " + std::string(command.name) + " --help");
+  }
+  return command.run(options);
+}
+
+int dispatch(std::vector<std::string> words) {
+  if (words.empty()) throw InvalidArgument("no subcommand; see autospmv --help");
+  const auto name = words.front();
+  words.erase(words.begin());
+  if (name == "--help" || name == "-h") {
+    print_help(std::cout);
+    return 0;
+  }
+  if (name == "--version") {
+    std::cout << "autospmv " AUTOSPMV_VERSION << (built_with_cuda ? " (host, cuda)" : " (host)") << '\n';
+    return 0;
+  }
+  const auto* command = find_command(name);
+  if (command == nullptr) throw InvalidArgument("no subcommand '" + name + "'; see autospmv --help");
+  return run_command(*command, words);
+}
+
+int run(const std::vector<std::string>& words) {
+  try {
+    const int status = dispatch(words);
+    if (!std::cout.flush()) throw Error("standard output cannot be written");
+    return status;
+  } catch (const InvalidArgument& error) {
+    complain(text_of(error));
+    return misuse;
+  } catch (const std::exception& error) {
+    complain(text_of(error));
+    return failure;
+  }
+}
+
+}  // namespace
+
+}  // namespace autospmv::tools
+
+int main(int argc, char** argv) {
+  return autospmv::tools::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

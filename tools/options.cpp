@@ -1,0 +1,134 @@
+#include "tools/options.hpp"
+
+#include <array>
+#include <functional>
+#include <ostream>
+
+#include <boost/program_options.hpp>
+
+#include "core/error.hpp"
+
+namespace autospmv::tools {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// A text that a function reads into the options, with its default shown in the help.
+po::typed_value<std::string>* text(const char* placeholder, const char* otherwise,
+                                   const std::function<void(const std::string&)>& read) {
+  return po::value<std::string>()->value_name(placeholder)->default_value(otherwise)->notifier(read);
+}
+
+/// A number above zero.
+template <class Number>
+po::typed_value<Number>* positive(const char* option, Number& target) {
+  return po::value<Number>(&target)->notifier([option](Number value) {
+    if (!(value > 0)) throw InvalidArgument(std::string("option '") + option + "' takes a number above 0");
+  });
+}
+
+std::string parse_value_type(const std::string& name) {
+  if (name == value_type_name<float>() || name == value_type_name<double>()) return name;
+  throw InvalidArgument("value type '" + name + "' is neither 'float' nor 'double'");
+}
+
+std::optional<Backend> parse_backend(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  for (const auto backend : {Backend::host, Backend::cuda}) {
+    if (name == name_of(backend)) return backend;
+  }
+  throw InvalidArgument("backend '" + name + "' is not one of 'host', 'cuda' and 'auto'");
+}
+
+Effort parse_effort_option(const std::string& name) {
+  if (const auto effort = parse_effort(name)) return *effort;
+  throw InvalidArgument("effort '" + name + "' is not one of 'cached', 'measure' and 'exhaustive'");
+}
+
+void add_group(po::options_description& all, OptionGroup group, Options& options) {
+  auto add = all.add_options();
+  switch (group) {
+    case OptionGroup::values:
+      add("value-type",
+          text("TYPE", "double", [&](const std::string& name) { options.value_type = parse_value_type(name); }),
+          "float or double");
+      add("values", text("WHICH", "own", [&](const std::string& which) { options.values = Values::parse(which); }),
+          "own, or random:SEED for structures whose values are not known");
+      break;
+    case OptionGroup::backend:
+      add("backend", text("NAME", "auto", [&](const std::string& name) { options.backend = parse_backend(name); }),
+          "host, cuda, or auto: cuda where there is a device");
+      break;
+    case OptionGroup::database:
+      add("db", po::value<std::string>()->value_name("FILE")->notifier([&](const std::string& file) {
+        options.database = file;
+      }),
+          "where trials are kept (default: $AUTOSPMV_DB, else autospmv/trials.db in the user's cache)");
+      break;
+    case OptionGroup::limits:
+      add("expected-calls",
+          positive("--expected-calls", options.limits.expected_calls)
+              ->value_name("N")
+              ->default_value(options.limits.expected_calls),
+          "products over which the setup must pay off");
+      add("memory-factor", positive("--memory-factor", options.limits.memory_factor)->value_name("X"),
+          "most bytes of a winner, over those of the CSR arrays");
+      add("deterministic", po::bool_switch(&options.limits.deterministic),
+          "only formats whose results are bitwise equal from run to run");
+      break;
+    case OptionGroup::effort:
+      add("effort",
+          text("HOW", "measure", [&](const std::string& name) { options.effort = parse_effort_option(name); }),
+          "cached: no trials; measure: a short list; exhaustive: every candidate");
+      add("time-limit", positive("--time-limit", options.limits.time_limit_seconds)->value_name("SECONDS"),
+          "for all trials of one matrix");
+      break;
+    case OptionGroup::formats:
+      add("format", po::value<std::vector<std::string>>(&options.formats)->value_name("NAME"),
+          "measure this format only; may be given again");
+      break;
+    case OptionGroup::output:
+      add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),
+          "the file to write; - is standard output");
+      break;
+  }
+}
+
+po::options_description describe(std::span<const OptionGroup> groups, Options& options) {
+  po::options_description all("Options", 100);
+  for (const auto group : groups) add_group(all, group, options);
+  auto add = all.add_options();
+  add("json", po::bool_switch(&options.json), "JSON in place of text");
+  add("quiet", po::bool_switch(&options.quiet), "no progress line and no warnings");
+  add("help,h", po::bool_switch(&options.help), "this text");
+  return all;
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& words, std::span<const OptionGroup> groups) {
+  Options options;
+  const auto described = describe(groups, options);
+  // Without guessing: an abbreviation that works today must not become ambiguous with tomorrow's option.
+  constexpr int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  try {
+    const auto parsed = po::command_line_parser(words).options(described).style(style).run();
+    for (const auto& option : parsed.options) {
+      if (option.string_key.empty()) options.arguments.push_back(option.value.at(0));
+    }
+    po::variables_map values;
+    po::store(parsed, values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InvalidArgument(error.what());
+  }
+  return options;
+}
+
+void print_options(std::ostream& out, std::span<const OptionGroup> groups) {
+  Options unused;
+  out << describe(groups, unused);
+}
+
+}  // namespace autospmv::tools

@@ -1,0 +1,43 @@
+// From the words of a command line to a struct.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/load.hpp"
+#include "core/trial.hpp"
+#include "tuner/context.hpp"
+
+namespace autospmv::tools {
+
+/// What the words after the subcommand asked for.
+struct Options {
+  std::vector<std::string> arguments;  ///< those without a dash: matrices, for most subcommands
+  bool help = false;
+  bool json = false;
+  bool quiet = false;
+  std::string value_type;
+  Values values;
+  std::optional<Backend> backend;                 ///< none: CUDA where there is a device, else the host
+  std::optional<std::filesystem::path> database;  ///< none: Database::default_path()
+  Effort effort = Effort::measure;
+  Limits limits;
+  std::vector<std::string> formats;  ///< bench: those to measure; all where empty
+  std::string output;                ///< generate
+};
+
+/// Options that some subcommands take and others do not.
+enum class OptionGroup : std::uint8_t { values, backend, database, limits, effort, formats, output };
+
+/// Throws InvalidArgument for unknown options and for values that an option cannot have.
+Options parse_options(const std::vector<std::string>& words, std::span<const OptionGroup> groups);
+
+/// The lines that explain the options.
+void print_options(std::ostream& out, std::span<const OptionGroup> groups);
+
+}  // namespace autospmv::tools

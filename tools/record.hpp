@@ -1,0 +1,76 @@
+// What the subcommands found out, apart from value types and from how it is printed. Numbers that are not known are
+// NaN: they print as "-" and as null.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/matrix.hpp"
+#include "core/trial.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autospmv::tools {
+
+struct MatrixSummary {
+  std::string label;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t nnz = 0;
+  std::string value_type;
+  std::int64_t value_bytes = 0;
+};
+
+template <Scalar T>
+MatrixSummary summary_of(const std::string& label, const Matrix<T>& matrix) {
+  return {label, matrix.rows(), matrix.cols(), matrix.nnz(), std::string(value_type_name<T>()), sizeof(T)};
+}
+
+/// "cant: 62451 x 62451, 4007383 nonzeros, double".
+std::string headline(const MatrixSummary& matrix);
+
+/// Bytes that a product by plain CSR with 32-bit offsets moves: the unit in which formats are compared.
+double csr_product_bytes(const MatrixSummary& matrix);
+
+/// Seconds of one product, warm or cold.
+double median_of(const Timing& timing);
+
+double gflops(const MatrixSummary& matrix, double seconds);
+double csr_equivalent_gbs(const MatrixSummary& matrix, double seconds);
+
+/// A plan and how it came about.
+struct TuneRecord {
+  MatrixSummary matrix;
+  Candidate choice;
+  Measurement measurement;  ///< of the choice; without samples where it is the untried fallback
+  std::optional<TrialRecord> baseline;
+  bool from_database = false;
+  std::int64_t trials = 0;
+  StepTimes times;
+};
+
+template <Scalar T>
+TuneRecord record_of(const MatrixSummary& matrix, const Tuned<T>& tuned) {
+  return {.matrix = matrix,
+          .choice = tuned.plan->choice().candidate,
+          .measurement = tuned.winner ? tuned.winner->measurement : Measurement{},
+          .baseline = tuned.baseline,
+          .from_database = tuned.from_database,
+          .trials = tuned.new_trials,
+          .times = tuned.times};
+}
+
+double seconds_of(const TuneRecord& record);
+double baseline_seconds(const TuneRecord& record);
+
+/// Time of plain CSR over that of the choice.
+double speedup(const TuneRecord& record);
+
+/// "database", "measured" or "untried".
+std::string source_of(const TuneRecord& record);
+
+/// Products after which the choice, its setup included, has cost less than plain CSR; infinity where it never does.
+double break_even_calls(const TuneRecord& record);
+
+}  // namespace autospmv::tools

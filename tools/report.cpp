@@ -1,0 +1,70 @@
+#include "tools/report.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+#include <new>
+
+#include <spdlog/sinks/stdout_sinks.h>
+
+namespace autospmv::tools {
+
+namespace {
+
+// Back to the first column, and nothing to the right of it.
+constexpr std::string_view erase_line = "\r\033[K";
+
+bool on_terminal() { return isatty(STDERR_FILENO) == 1; }
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+void complain(std::string_view text) {
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  std::cerr << "autospmv: " << line << std::endl;
+}
+
+std::string text_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "not enough memory";
+  return error.what();
+}
+
+std::shared_ptr<spdlog::logger> make_logger(bool quiet) {
+  auto logger = std::make_shared<spdlog::logger>("autospmv", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  // A warning may come while the progress line stands.
+  logger->set_pattern((on_terminal() ? std::string(erase_line) : std::string()) + "autospmv: %l: %v");
+  logger->set_level(quiet ? spdlog::level::err : spdlog::level::warn);
+  return logger;
+}
+
+ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && on_terminal()) {}
+
+void ProgressLine::show(std::string_view text) {
+  if (!enabled_) return;
+  std::cerr << erase_line << text.substr(0, terminal_width() - 1) << std::flush;
+  shown_ = true;
+}
+
+void ProgressLine::clear() {
+  if (shown_) std::cerr << erase_line << std::flush;
+  shown_ = false;
+}
+
+TuneOptions ProgressLine::follow(const std::string& label) {
+  return {.label = label, .progress = [this, label](const Progress& progress) {
+            show(label + ": candidate " + std::to_string(progress.done + 1) + " of " + std::to_string(progress.total) +
+                 ": " + progress.candidate);
+          }};
+}
+
+}  // namespace autospmv::tools

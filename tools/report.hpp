@@ -1,0 +1,43 @@
+// What goes to standard error: errors, warnings, and how far the work is.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <spdlog/logger.h>
+
+#include "tuner/tuner.hpp"
+
+namespace autospmv::tools {
+
+/// "autospmv: TEXT", in one line whatever the text holds.
+void complain(std::string_view text);
+
+/// what(), in words where the standard library has none.
+std::string text_of(const std::exception& error);
+
+/// Writes "autospmv: warning: ..." lines.
+std::shared_ptr<spdlog::logger> make_logger(bool quiet);
+
+/// One line on the terminal that is written again and again, and gone in the end. Nothing in a pipe.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(std::string_view text);
+  void clear();
+
+  /// Label and reporting function for the tuning of one matrix. Refers to this object.
+  TuneOptions follow(const std::string& label);
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+};
+
+}  // namespace autospmv::tools

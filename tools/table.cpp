@@ -1,0 +1,56 @@
+#include "tools/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+namespace autospmv::tools {
+
+Table::Table(std::ostream& out, std::vector<Column> columns) : out_(out), columns_(std::move(columns)) {
+  for (auto& column : columns_) column.width = std::max(column.width, column.title.size());
+}
+
+void Table::header() {
+  Row titles;
+  for (const auto& column : columns_) titles.push_back(column.title);
+  row(titles);
+}
+
+void Table::row(const Row& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto padding = std::string(columns_[i].width - std::min(columns_[i].width, cells[i].size()), ' ');
+    if (i > 0) line += "  ";
+    line += columns_[i].left ? cells[i] + padding : padding + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out_ << line << std::endl;
+}
+
+void print_table(std::ostream& out, std::vector<Column> columns, const std::vector<Row>& rows) {
+  for (const auto& cells : rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].width = std::max(columns[i].width, cells[i].size());
+  }
+  Table table(out, std::move(columns));
+  table.header();
+  for (const auto& cells : rows) table.row(cells);
+}
+
+std::string fixed(double value, int decimals) {
+  if (!std::isfinite(value)) return "-";
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(decimals) << value;
+  return text.str();
+}
+
+std::string brief(double value) {
+  if (!std::isfinite(value)) return "-";
+  std::ostringstream text;
+  text << std::setprecision(4) << value;
+  return text.str();
+}
+
+}  // namespace autospmv::tools
