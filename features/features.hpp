@@ -67,7 +67,7 @@ struct Features {
 /// this many. Which ones depends on rows and nnz alone, so that the same matrix always gives the same numbers. Counting
 /// the blocks of four sizes costs as much as all other features: on large matrices a sample does, on small ones all of
 /// it.
-inline constexpr std::int64_t feature_sample_nnz = std::int64_t{1} << 19;
+inline constexpr std::int64_t feature_sample_nnz = std::int64_t{1} << 17;
 
 /// One entry of the table that names, explains and reads every feature as a number.
 struct FeatureInfo {

@@ -180,8 +180,9 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
 template <class T>
 void Session<T>::drop_the_slow() {
   for (auto& trial : trials_) {
-    // Baselines stay: a comparison with one that was looked at for a moment is worth nothing.
-    if (!trial->running() || trial->baseline || trial->median() <= rules_.cut_factor * best_) continue;
+    // Baselines stay longer: a comparison with one that was looked at for a moment is worth little.
+    const double cut = trial->baseline ? std::max(rules_.cut_factor, rules_.baseline_cut_factor) : rules_.cut_factor;
+    if (!trial->running() || trial->median() <= cut * best_) continue;
     trial->timed.reset();
     trial->op.reset();
   }
@@ -213,8 +214,8 @@ void Session<T>::settle() {
   for (auto* trial : kept()) {
     trial->update_median();
     best_ = std::min(best_, trial->median());
-    std::vector<double> cold;
-    for (int i = 0; i < rules_.cold_samples; ++i) cold.push_back(trial->timed->cold_sample(flusher));
+    std::vector<double> cold(static_cast<std::size_t>(rules_.cold_samples));
+    for (auto& sample : cold) sample = trial->timed->cold_sample(flusher);
     trial->record.measurement.cold = summarize(cold);
     trial->timed.reset();
   }

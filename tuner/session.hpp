@@ -18,7 +18,8 @@ namespace autospmv {
 
 /// How long to measure, and whom.
 struct SessionRules {
-  double cut_factor = 1.3;  ///< candidates this much slower than the best are dropped after a first look
+  double cut_factor = 1.3;          ///< candidates this much slower than the best are dropped after a first look
+  double baseline_cut_factor = 10;  ///< the same for baselines
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;

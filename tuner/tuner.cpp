@@ -42,13 +42,13 @@ class Tuning {
  private:
   void report();
   void try_candidates();
-  void run_trials(Session<T>& session, const std::vector<Prospect>& prospects);
+  void run_trials(Session<T>& session, const std::vector<Prospect>& chosen);
   void record(const std::vector<TrialRecord>& trials);
   void choose();
   bool plan_from(const TrialRecord& choice);
   void plan_fallback();
   [[nodiscard]] const std::vector<Prospect>& prospects();
-  [[nodiscard]] std::vector<Prospect> without_known(std::vector<Prospect> prospects);
+  [[nodiscard]] std::vector<Prospect> without_known(std::vector<Prospect> chosen);
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
 

@@ -69,11 +69,12 @@ struct Allowed {
 };
 
 inline std::optional<Refusal> refuse_params(const Params& params, const std::vector<Allowed>& allowed) {
-  for (const auto& [name, value] : params.values()) {
-    const auto at = std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& a) { return a.name == name; });
-    if (at == allowed.end()) return Refusal{"parameters: there is no '" + name + "'"};
-    if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
-      return Refusal{"parameters: " + name + "=" + std::to_string(value) + " is not among its values"};
+  for (const auto& given : params.values()) {
+    const auto at =
+        std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == given.first; });
+    if (at == allowed.end()) return Refusal{"parameters: there is no '" + given.first + "'"};
+    if (std::find(at->values.begin(), at->values.end(), given.second) == at->values.end()) {
+      return Refusal{"parameters: " + given.first + "=" + std::to_string(given.second) + " is not among its values"};
     }
   }
   for (const auto& one : allowed) {

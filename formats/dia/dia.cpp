@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -39,10 +38,10 @@ void find_diagonals(const CsrView<T>& matrix, DiaMatrix<T>& dia) {
 
 namespace {
 
+// The one value that marks a slot without a nonzero: see the note on zeros in the header.
 template <class T>
-bool absent(T value) {
-  constexpr T zero = 0;
-  return std::memcmp(&value, &zero, sizeof zero) == 0;
+AUTOSPMV_INLINE bool absent(T value) {
+  return value == T{0} && !std::signbit(value);
 }
 
 // Rows [first, last) of a diagonal at a time keep their sums in the first-level cache.
@@ -52,9 +51,7 @@ template <class T>
 AUTOSPMV_INLINE void add_diagonal(const T* values, const T* x, std::int64_t count, T* sum) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
-    // -0.0 counts as stored: see the note on zeros in the header.
-    const bool stored = values[i] != T{0} || std::signbit(values[i]);
-    if (stored) sum[i] += values[i] * x[i];
+    if (!absent(values[i])) sum[i] += values[i] * x[i];
   }
 }
 

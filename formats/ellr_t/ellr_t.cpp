@@ -42,8 +42,8 @@ class EllrT final : public Format<T> {
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
     const auto layout = layout_of(params);
-    const double width = static_cast<double>((features.npr_max + layout.threads - 1) / layout.threads * layout.threads);
-    const double slots = static_cast<double>(features.rows + 15) * width;
+    const std::int64_t chunks = (features.npr_max + layout.threads - 1) / layout.threads;
+    const double slots = static_cast<double>(features.rows + 15) * static_cast<double>(chunks * layout.threads);
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {

@@ -156,12 +156,12 @@ class Hyb final : public Format<T> {
     // The papers' rules are percentiles of npr: a third of the rows may be longer (67), two thirds (33); for long
     // tails, nearly none (90, 95). K = 0 leaves everything to COO, which no distribution of lengths can unbalance.
     std::vector<std::int64_t> widths;
-    for (const int percent : {67, 33, 90, 50, 95}) {
-      const auto at = std::find(npr_percentiles.begin(), npr_percentiles.end(), percent) - npr_percentiles.begin();
-      const auto width = features.npr_percentile[static_cast<std::size_t>(at)];
+    const auto add = [&](std::int64_t width) {
       if (std::find(widths.begin(), widths.end(), width) == widths.end()) widths.push_back(width);
-    }
-    if (std::find(widths.begin(), widths.end(), 0) == widths.end()) widths.push_back(0);
+    };
+    add(features.npr_percentile[percentile_index(67)]);
+    add(0);
+    for (const int percent : {33, 90, 50, 95}) add(features.npr_percentile[percentile_index(percent)]);
     if (device.backend == Backend::host) return {{"K", widths}};
     return {{"K", widths}, {"block", {256}}};
   }
@@ -204,6 +204,11 @@ class Hyb final : public Format<T> {
   }
 
  private:
+  static std::size_t percentile_index(int percent) {
+    const auto at = std::find(npr_percentiles.begin(), npr_percentiles.end(), percent);
+    return static_cast<std::size_t>(at - npr_percentiles.begin());
+  }
+
   static SlicedLayout layout_of(const Params& params) {
     SlicedLayout layout;
     layout.slice_rows = 0;

@@ -126,7 +126,8 @@ TEST(Generators, PdeDifferentiatesLinearFunctions) {
     if (!inner(row / (n * n)) || !inner(row / n % n) || !inner(row % n)) continue;
     double product = 0;
     for (std::int64_t k = matrix.row_ptr[row]; k < matrix.row_ptr[row + 1]; ++k) {
-      product += matrix.values[k] * static_cast<double>(matrix.col_idx[k] / (n * n) + 1) / (n + 1);
+      const std::int64_t plane = matrix.col_idx[k] / (n * n) + 1;
+      product += matrix.values[k] * static_cast<double>(plane) / (n + 1);
     }
     EXPECT_NEAR(product, 1 / std::sqrt(3.0), 1e-12);
     ++checked;

@@ -142,7 +142,9 @@ void oracle_values(const HostCsr<T>& matrix, Features& f) {
     std::memcpy(&bits, &value, sizeof(T));
     patterns.insert(bits);
     const T returned = static_cast<T>(static_cast<float>(value));
-    if (std::memcmp(&returned, &value, sizeof(T)) != 0) f.values_exact_in_float = false;
+    std::uint64_t returned_bits = 0;
+    std::memcpy(&returned_bits, &returned, sizeof(T));
+    if (returned_bits != bits) f.values_exact_in_float = false;
   }
   f.distinct_values = std::min(static_cast<std::int64_t>(patterns.size()), distinct_values_cap + 1);
   f.values_all_equal = patterns.size() == 1;
