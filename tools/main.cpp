@@ -14,6 +14,7 @@ namespace {
 
 constexpr int failure = 1;
 constexpr int misuse = 2;
+constexpr int interrupt = 130;  // what a shell reports of a program that Ctrl-C has ended
 
 int run_command(const Command& command, const std::vector<std::string>& words) {
   const auto options = parse_options(words, command.groups);
@@ -52,6 +53,9 @@ int run(const std::vector<std::string>& words) {
     const int status = dispatch(words);
     if (!std::cout.flush()) throw Error("standard output cannot be written");
     return status;
+  } catch (const Interrupted&) {
+    complain("interrupted");
+    return interrupt;
   } catch (const InvalidArgument& error) {
     complain(text_of(error));
     return misuse;

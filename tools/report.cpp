@@ -1,10 +1,12 @@
 #include "tools/report.hpp"
 
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <iostream>
 #include <new>
 
@@ -18,6 +20,10 @@ namespace {
 constexpr std::string_view erase_line = "\r\033[K";
 
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int /*signal*/) { interrupted = 1; }
 
 std::size_t terminal_width() {
   winsize size{};
@@ -47,6 +53,23 @@ std::shared_ptr<spdlog::logger> make_logger(bool quiet) {
   return logger;
 }
 
+InterruptGuard::InterruptGuard() {
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+InterruptGuard::~InterruptGuard() {
+  static_cast<void>(std::signal(SIGINT, SIG_DFL));
+  static_cast<void>(std::signal(SIGTERM, SIG_DFL));
+}
+
+void InterruptGuard::check() {
+  if (interrupted != 0) throw Interrupted{};
+}
+
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && on_terminal()) {}
 
 void ProgressLine::show(std::string_view text) {
@@ -58,10 +81,13 @@ void ProgressLine::show(std::string_view text) {
 void ProgressLine::clear() {
   if (shown_) std::cerr << erase_line << std::flush;
   shown_ = false;
+  interrupts_.reset();
 }
 
 TuneOptions ProgressLine::follow(const std::string& label) {
   return {.label = label, .progress = [this, label](const Progress& progress) {
+            if (!interrupts_) interrupts_.emplace();
+            InterruptGuard::check();
             show(label + ": candidate " + std::to_string(progress.done + 1) + " of " + std::to_string(progress.total) +
                  ": " + progress.candidate);
           }};

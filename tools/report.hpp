@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,22 @@ std::string text_of(const std::exception& error);
 /// Writes "autospmv: warning: ..." lines.
 std::shared_ptr<spdlog::logger> make_logger(bool quiet);
 
+/// Thrown between two trials after Ctrl-C or a request to terminate. Not an error of any matrix: it ends the program.
+struct Interrupted {};
+
+/// While it lives, the first interrupt waits for the end of a trial, so that the candidate under trial is not
+/// remembered as one that kills processes; the second one kills.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  /// Throws Interrupted where there was one.
+  static void check();
+};
+
 /// One line on the terminal that is written again and again, and gone in the end. Nothing in a pipe.
 class ProgressLine {
  public:
@@ -38,6 +55,7 @@ class ProgressLine {
  private:
   bool enabled_;
   bool shown_ = false;
+  std::optional<InterruptGuard> interrupts_;  // from the first trial of a matrix to its last
 };
 
 }  // namespace autospmv::tools

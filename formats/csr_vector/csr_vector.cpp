@@ -34,7 +34,7 @@ class CsrVector final : public Format<T> {
   }
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
-    if (device.backend == Backend::host) return {{"T", {8, 4, 16}}};
+    if (device.backend == Backend::host) return {{"T", {4, 2, 8, 16}}};
     // The best T leaves each thread two to eight entries; more threads where few rows would leave the device idle.
     const double idle_share = 2048.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.nnz));
     const std::int64_t middle = power_of_two_above(features.npr_mean * std::clamp(idle_share, 0.33, 1.0), 256);
@@ -83,7 +83,7 @@ class CsrVector final : public Format<T> {
   }
 
   static std::vector<Allowed> allowed(const Device& device) {
-    if (device.backend == Backend::host) return {{"T", {4, 8, 16}}};
+    if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16}}};
     return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}}, {"share", {0, 8, 32}}, {"block", {128, 256, 512}}};
   }
 
