@@ -1,6 +1,5 @@
 #include "tools/report.hpp"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
