@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Long enough for the clock, short enough for many rounds.
-constexpr double host_sample_seconds = 2e-3;
+constexpr double host_sample_seconds = 6e-3;
 constexpr int most_repetitions = 1000;
 
 class HostTimedProduct final : public TimedProduct {
