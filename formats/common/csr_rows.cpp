@@ -67,21 +67,17 @@ AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_p
 }
 
 // Multiversioned functions cannot be templates, so one overload stands for each type.
-#define AUTOSPMV_ROWS(T, Offset)                                                                                  \
-  AUTOSPMV_MULTIVERSION void rows_version(const CsrView<T>& matrix, const Offset* row_ptr, int lanes, Share rows, \
-                                          T alpha, const T* x, T beta, T* y) {                                    \
-    switch (lanes) {                                                                                              \
-      case 1:                                                                                                     \
-        return multiply_rows<1>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
-      case 2:                                                                                                     \
-        return multiply_rows<2>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
-      case 4:                                                                                                     \
-        return multiply_rows<4>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
-      case 8:                                                                                                     \
-        return multiply_rows<8>(matrix, row_ptr, rows, alpha, x, beta, y);                                        \
-      default:                                                                                                    \
-        return multiply_rows<16>(matrix, row_ptr, rows, alpha, x, beta, y);                                       \
-    }                                                                                                             \
+#define AUTOSPMV_ROWS(T, Offset)                                                                                    \
+  AUTOSPMV_MULTIVERSION_SCALAR void scalar_version(const CsrView<T>& matrix, const Offset* row_ptr, int lanes,      \
+                                                   Share rows, T alpha, const T* x, T beta, T* y) {                 \
+    if (lanes == 1) return multiply_rows<1>(matrix, row_ptr, rows, alpha, x, beta, y);                              \
+    if (lanes == 2) return multiply_rows<2>(matrix, row_ptr, rows, alpha, x, beta, y);                              \
+    multiply_rows<4>(matrix, row_ptr, rows, alpha, x, beta, y);                                                     \
+  }                                                                                                                 \
+  AUTOSPMV_MULTIVERSION void vector_version(const CsrView<T>& matrix, const Offset* row_ptr, int lanes, Share rows, \
+                                            T alpha, const T* x, T beta, T* y) {                                    \
+    if (lanes == 8) return multiply_rows<8>(matrix, row_ptr, rows, alpha, x, beta, y);                              \
+    multiply_rows<16>(matrix, row_ptr, rows, alpha, x, beta, y);                                                    \
   }
 AUTOSPMV_ROWS(float, std::int32_t)
 AUTOSPMV_ROWS(float, std::int64_t)
@@ -102,7 +98,11 @@ void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T al
           const int shares = threads * shares_of_thread;
           for (int share = taken++; share < shares; share = taken++) {
             const auto rows = rows_of_thread(row_ptr, matrix.rows, share, shares);
-            rows_version(matrix, row_ptr, shape.threads, rows, alpha, x, beta, y);
+            if (shape.threads <= 4) {
+              scalar_version(matrix, row_ptr, shape.threads, rows, alpha, x, beta, y);
+            } else {
+              vector_version(matrix, row_ptr, shape.threads, rows, alpha, x, beta, y);
+            }
           }
         });
       },

@@ -5,8 +5,11 @@
     !defined(__SANITIZE_THREAD__)
 // Sanitizers are not up yet when the loader asks which version to take, so they get the plain one.
 #define AUTOSPMV_MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// For kernels of scalar loads: with AVX-512 the compiler makes gathers of them, which are slower.
+#define AUTOSPMV_MULTIVERSION_SCALAR __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define AUTOSPMV_MULTIVERSION
+#define AUTOSPMV_MULTIVERSION_SCALAR
 #endif
 
 // The body of a kernel must be inlined into each version, or all versions would call the same plain one.
