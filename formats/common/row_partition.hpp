@@ -2,16 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/parallel.hpp"
 
 namespace autospmv::formats {
 
-/// The rows of a thread: those whose first nonzero lies in the thread's share of nnz + rows, so that neither a few
-/// long rows nor many empty ones keep one thread busy.
+/// The rows of one share of several: those whose first nonzero lies in its share of nnz + rows, so that neither a few
+/// long rows nor many empty ones make one share slow. `row_ptr` may count anything that costs alike.
 template <class Offset>
-Share rows_of_thread(const Offset* row_ptr, std::int64_t rows, int thread, int threads) {
+Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
   const auto first_row_from = [&](std::int64_t work) {
     std::int64_t low = 0;
     std::int64_t high = rows;
@@ -26,8 +27,21 @@ Share rows_of_thread(const Offset* row_ptr, std::int64_t rows, int thread, int t
     return low;
   };
   const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
-  const auto share = share_of(work, thread, threads);
-  return {thread == 0 ? 0 : first_row_from(share.first), thread + 1 == threads ? rows : first_row_from(share.last)};
+  const auto [first, last] = share_of(work, share, shares);
+  return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
+}
+
+/// Calls body(Share of rows) until all rows are taken, on all threads. Equal nonzeros are not equal times where x is
+/// scattered or a core is busy with something else: several shares a thread, taken as they come. Which thread takes a
+/// row must change nothing in its result.
+template <class Offset, class Body>
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body) {
+  constexpr int shares_of_thread = 4;
+  std::atomic<int> taken{0};
+  parallel_region(static_cast<std::int64_t>(row_ptr[rows]) + rows, [&](int /*thread*/, int threads) {
+    const int shares = threads * shares_of_thread;
+    for (int share = taken++; share < shares; share = taken++) body(rows_of_share(row_ptr, rows, share, shares));
+  });
 }
 
 }  // namespace autospmv::formats

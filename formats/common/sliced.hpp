@@ -25,9 +25,9 @@ namespace autospmv::formats {
 struct SlicedLayout {
   static constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
 
-  std::int64_t slice_rows = 32;     ///< C, on the host a multiple of 16; 0: one slice of all rows, rounded up to 16
-  std::int64_t threads = 1;         ///< T, a power of two up to 32; 1 on the host
-  std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
+  std::int64_t slice_rows = 32;  ///< C, on the host 1 or a multiple of 16; 0: one slice of all rows, rounded up to 16
+  std::int64_t threads = 1;      ///< T, a power of two up to 32; 1 on the host
+  std::int64_t sort_window = 1;  ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
   bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
   int block = 256;                  ///< CUDA: threads a block

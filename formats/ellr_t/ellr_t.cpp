@@ -20,7 +20,7 @@ class EllrT final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "ellr_t",
-        .version = 1,
+        .version = 2,
         .summary = "ELLPACK-R with row lengths, T threads a row",
         .paper =
             "Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector product "

@@ -24,7 +24,7 @@ class SellP final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "sell_p",
-        .version = 1,
+        .version = 2,
         .summary = "sliced ELLPACK, padded to the threads of a row; sorted within windows it is SELL-C-sigma",
         .paper =
             "Anzt, Tomov, Dongarra, \"Implementing a sparse matrix vector product for the SELL-C/SELL-C-sigma "
@@ -40,7 +40,7 @@ class SellP final : public Format<T> {
     // Sorting buys nothing where the slices are full as they are.
     std::vector<std::int64_t> windows{1};
     if (features.sliced_ell_padding[1] > 1.02) windows = {4096, 256, whole, 1};
-    if (device.backend == Backend::host) return {{"C", {32, 16}}, {"T", {1}}, {"sigma", windows}};
+    if (device.backend == Backend::host) return {{"C", {16, 1}}, {"T", {1}}, {"sigma", windows}};
     std::vector<std::int64_t> threads{1, 2, 4};
     // Few rows cannot fill the device with one thread each, and long rows keep one busy for too long.
     const double rows_wanted = 1024.0 * device.multiprocessors;
@@ -51,6 +51,7 @@ class SellP final : public Format<T> {
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    if (auto refusal = refuse_plain_csr(params)) return *refusal;
     const auto layout = layout_of(params);
     const double slots = static_cast<double>(features.nnz) * padding(features, layout);
     Cost cost;
@@ -66,6 +67,7 @@ class SellP final : public Format<T> {
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
                                                            const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    if (auto refusal = refuse_plain_csr(params)) return *refusal;
     return SlicedOperator<T>::make(matrix, layout_of(params), device);
   }
 
@@ -81,9 +83,15 @@ class SellP final : public Format<T> {
     return layout;
   }
 
+  static std::optional<Refusal> refuse_plain_csr(const Params& params) {
+    if (params["C"] == 1 && params["sigma"] == 1) return Refusal{"parameters: C=1 without sorting is CSR"};
+    return std::nullopt;
+  }
+
   // Slots over nonzeros. Sorting brings equal lengths together; what remains is rounding up to T.
   static double padding(const Features& features, const SlicedLayout& layout) {
     if (features.nnz == 0) return 0;
+    if (layout.slice_rows == 1) return 1;
     const std::size_t nearest = layout.slice_rows <= 16   ? 0
                                 : layout.slice_rows <= 32 ? 1
                                 : layout.slice_rows <= 64 ? 2
@@ -97,7 +105,7 @@ class SellP final : public Format<T> {
 
   static std::vector<Allowed> allowed(const Device& device) {
     const std::vector<std::int64_t> windows{1, 64, 256, 1024, 4096, 16384, 65536, whole};
-    if (device.backend == Backend::host) return {{"C", {16, 32, 64, 128}}, {"T", {1}}, {"sigma", windows}};
+    if (device.backend == Backend::host) return {{"C", {1, 16, 32, 64, 128}}, {"T", {1}}, {"sigma", windows}};
     return {{"C", {16, 32, 64, 128}}, {"T", {1, 2, 4, 8, 16, 32}}, {"sigma", windows}};
   }
 };
