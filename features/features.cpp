@@ -62,10 +62,8 @@ Count descents_of(Columns columns) {
 
 void count_asymmetry(std::int64_t i, Columns columns, Sums& sums) {
   Count sum = 0;
-  Count squares = 0;
-  for (const std::int32_t j : columns) add_asymmetry(i, j, sum, squares);
-  sums.asymmetry[0] += sum;
-  sums.asymmetry[1] += squares;
+  for (const std::int32_t j : columns) sum += asymmetry_of(i, j);
+  sums.asymmetry += sum;
 }
 
 /// The diagonals seen by all threads, counted until there are too many of them.

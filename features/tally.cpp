@@ -90,7 +90,7 @@ void set_positions(const Tally& tally, Features& features) {
   features.diagonals = std::min(static_cast<std::int64_t>(sums.diagonals), diagonals_cap + 1);
   features.lower_bandwidth = static_cast<std::int64_t>(tally.maxima.lower_bandwidth);
   features.upper_bandwidth = static_cast<std::int64_t>(tally.maxima.upper_bandwidth);
-  features.symmetric_pattern = features.rows == features.cols && sums.asymmetry == std::array<Count, 2>{};
+  features.symmetric_pattern = features.rows == features.cols && sums.asymmetry == 0;
   features.sorted_columns = sums.descents == 0;
   features.slice_span_mean = ratio(static_cast<double>(sums.span), static_cast<double>(sums.spanned_slices));
   features.slice_span_max = static_cast<std::int64_t>(tally.maxima.span);

@@ -31,9 +31,10 @@ struct Sums {
   Count diagonals = 0;                                   ///< exact up to diagonals_cap
   Count span = 0;                                        ///< over slices that hold nonzeros
   Count spanned_slices = 0;
-  std::array<Count, 2> asymmetry{};  ///< see add_asymmetry
-  Count descents = 0;                ///< nonzeros whose column is not beyond that of the one before in the row
-  Count sampled_nnz = 0;             ///< in the rows of the RowSample
+  Count asymmetry = 0;    ///< sum of asymmetry_of
+  Count descents = 0;     ///< nonzeros whose column is not beyond that of the one before in the row
+  Count sampled_nnz = 0;  ///< in the rows of the RowSample
+  Count long_groups = 0;  ///< of those rows: how the device shares its work, no feature
   std::array<Count, block_sizes.size()> blocks{};  ///< that hold sampled nonzeros
   Count distinct_values = 0;  ///< bit patterns other than that of 0, exact up to distinct_values_cap
   Count zero_values = 0;      ///< not 0 where the bit pattern of 0 is among the values; how many does not matter
@@ -114,16 +115,15 @@ struct RowSample {
   }
 };
 
-/// Adds one nonzero of a square matrix to sums that are 0 where the pattern is symmetric: a hash of the unordered pair
-/// {i, j} is added below the diagonal and subtracted above it, once as it is and once squared. Were the hash random,
-/// an asymmetric pattern would have both sums at 0 with a probability below 2^-64.
-AUTOSPMV_HD inline void add_asymmetry(std::int64_t i, std::int64_t j, Count& sum, Count& sum_of_squares) {
+/// What one nonzero of a square matrix adds to a sum that is 0 where the pattern is symmetric: a hash of the unordered
+/// pair {i, j}, below the diagonal with one sign and above it with the other. Were the hash random, the sum over an
+/// asymmetric pattern would be 0 with a probability of 2^-64.
+AUTOSPMV_HD inline Count asymmetry_of(std::int64_t i, std::int64_t j) {
   // Both are below 2^31: columns are, and the matrix is square.
   const auto larger = static_cast<std::uint64_t>(i > j ? i : j);
   const auto smaller = static_cast<std::uint64_t>(i > j ? j : i);
   const std::uint64_t hash = i == j ? 0 : mix64(larger << 32 | smaller);
-  sum += i > j ? hash : -hash;
-  sum_of_squares += i > j ? hash * hash : -(hash * hash);
+  return i > j ? hash : -hash;
 }
 
 template <class T>

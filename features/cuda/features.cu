@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,20 +28,31 @@ constexpr std::int64_t max_warps = 1 << 14;
 constexpr std::int64_t least_share = 4 * warp_size;
 constexpr int block_warps = default_block / warp_size;
 constexpr unsigned all_lanes = 0xffffffffU;
+// Sampled nonzeros of a group of rows that are left to all blocks together.
+constexpr std::int64_t long_group = 1 << 13;
 
-unsigned grid_of_warps(std::int64_t warps) {
+// One launch reads everything: on small matrices a launch costs as much as what it reads. Each block has one role.
+
+/// Blocks with the same role, and this one among them.
+struct Part {
+  unsigned block = 0;
+  unsigned blocks = 1;
+
+  [[nodiscard]] __device__ std::int64_t warp() const {
+    return static_cast<std::int64_t>(block) * block_warps + threadIdx.x / warp_size;
+  }
+  [[nodiscard]] __device__ std::int64_t warps() const { return static_cast<std::int64_t>(blocks) * block_warps; }
+};
+
+unsigned blocks_for_warps(std::int64_t warps) {
   return grid_for(std::clamp<std::int64_t>(warps, 1, max_warps) * warp_size);
 }
 
-unsigned grid_of_shares(std::int64_t size) { return grid_of_warps((size + least_share - 1) / least_share); }
-
-__device__ int lane() { return static_cast<int>(threadIdx.x % warp_size); }
-
-__device__ std::int64_t warp_index() {
-  return static_cast<std::int64_t>(blockIdx.x) * block_warps + threadIdx.x / warp_size;
+unsigned blocks_for_shares(std::int64_t size) {
+  return size == 0 ? 0 : blocks_for_warps((size + least_share - 1) / least_share);
 }
 
-__device__ std::int64_t warp_count() { return static_cast<std::int64_t>(gridDim.x) * block_warps; }
+__device__ int lane() { return static_cast<int>(threadIdx.x % warp_size); }
 
 /// What this warp takes of `size` elements: whole steps of a warp, next to each other.
 struct WarpShare {
@@ -48,10 +60,10 @@ struct WarpShare {
   std::int64_t last;
 };
 
-__device__ WarpShare share_of_warp(std::int64_t size) {
+__device__ WarpShare share_of_warp(std::int64_t size, Part part) {
   const std::int64_t steps = (size + warp_size - 1) / warp_size;
-  const std::int64_t share = (steps + warp_count() - 1) / warp_count() * warp_size;
-  const std::int64_t first = min(warp_index() * share, size);
+  const std::int64_t share = (steps + part.warps() - 1) / part.warps() * warp_size;
+  const std::int64_t first = min(part.warp() * share, size);
   return {first, min(first + share, size)};
 }
 
@@ -114,38 +126,28 @@ __device__ Count fresh(const Count& count) { return __ldcg(&count); }
 
 // ---- Everything on the device that begins as 0, cleared at once.
 
-/// Smallest and largest column of a slice of span_slice rows, so coded that 0 means none and larger means more: all
-/// ones less the smallest column, and the largest column plus 1.
-struct SliceSpan {
-  unsigned smallest;
-  unsigned largest;
-
-  __device__ static unsigned code_smallest(std::int32_t column) { return ~static_cast<unsigned>(column); }
-  __device__ static unsigned code_largest(std::int32_t column) { return static_cast<unsigned>(column) + 1; }
-  [[nodiscard]] __device__ bool empty() const { return largest == 0; }
-  [[nodiscard]] __device__ Count width() const { return (largest - 1) - ~smallest; }
-};
-
 class Workspace {
  public:
   Workspace(std::int64_t rows, std::int64_t cols, std::int64_t nnz, Place place)
-      : slices_((rows + span_slice - 1) / span_slice),
-        diagonal_words_((rows + cols + 31) / 32),
-        memory_(tally_bytes + value_bytes + static_cast<std::size_t>(slices_) * sizeof(SliceSpan) +
-                    static_cast<std::size_t>(diagonal_words_) * sizeof(unsigned),
+      : memory_(tally_bytes + value_bytes + static_cast<std::size_t>((rows + cols + 31) / 32) * sizeof(unsigned),
                 place),
-        long_rows_(static_cast<std::size_t>(nnz / long_row), place) {
+        long_rows_(static_cast<std::size_t>(nnz / long_row), place),
+        long_groups_(static_cast<std::size_t>(nnz / long_group), place) {
     fill_bytes(memory_.data(), 0, memory_.size(), place, setup_stream(place));
   }
 
   [[nodiscard]] Tally* tally() { return reinterpret_cast<Tally*>(memory_.data()); }
   /// value_slots bit patterns.
   [[nodiscard]] Count* values() { return reinterpret_cast<Count*>(memory_.data() + tally_bytes); }
-  [[nodiscard]] SliceSpan* slices() { return reinterpret_cast<SliceSpan*>(memory_.data() + tally_bytes + value_bytes); }
   /// One bit for each diagonal.
-  [[nodiscard]] unsigned* diagonals() { return reinterpret_cast<unsigned*>(slices() + slices_); }
+  [[nodiscard]] unsigned* diagonals() {
+    return reinterpret_cast<unsigned*>(memory_.data() + tally_bytes + value_bytes);
+  }
   /// Lengths of the rows that are not counted by their length; not cleared.
   [[nodiscard]] std::int64_t* long_rows() { return long_rows_.data(); }
+
+  /// Groups of sampled rows that are too long for one block; not cleared.
+  [[nodiscard]] std::int64_t* long_groups() { return long_groups_.data(); }
 
   [[nodiscard]] Place place() const { return memory_.place(); }
   [[nodiscard]] Stream stream() const { return setup_stream(place()); }
@@ -154,10 +156,9 @@ class Workspace {
   static constexpr std::size_t tally_bytes = sizeof(Tally);
   static constexpr std::size_t value_bytes = value_slots * sizeof(Count);
 
-  std::int64_t slices_;
-  std::int64_t diagonal_words_;
   Array<std::uint8_t> memory_;
   Array<std::int64_t> long_rows_;
+  Array<std::int64_t> long_groups_;
 };
 
 // ---- Nonzeros
@@ -179,35 +180,49 @@ __device__ std::int64_t row_holding(const Offset* row_ptr, std::int64_t rows, st
   return low;
 }
 
-/// Sets the bit of a diagonal; whether it was not set before.
-__device__ bool see_diagonal(unsigned* diagonals, std::int64_t diagonal) {
-  unsigned* const word = diagonals + diagonal / 32;
-  const unsigned bit = 1U << (diagonal % 32);
-  // Most diagonals are met again and again: a look spares the atomic.
-  return (*word & bit) == 0 && (atomicOr(word, bit) & bit) == 0;
+/// The same from anywhere, by all lanes of a warp together: a step of one load leaves a 32nd of the rows.
+template <class Offset>
+__device__ std::int64_t row_holding_for_warp(const Offset* row_ptr, std::int64_t rows, std::int64_t k) {
+  std::int64_t low = 0;
+  for (std::int64_t size = rows; size > 1;) {
+    const std::int64_t step = (size + warp_size - 1) / warp_size;
+    const std::int64_t probe = lane() * step;
+    const unsigned before = __ballot_sync(all_lanes, probe < size && row_ptr[low + probe] <= k);
+    const std::int64_t last = (31 - __clz(static_cast<int>(before))) * step;
+    low += last;
+    size = min(step, size - last);
+  }
+  return low;
 }
 
-/// Only the columns at which a run of increasing ones begins or ends can be a row's smallest or largest: sorted rows
-/// cost two atomics each.
-template <class Offset>
-__device__ void widen_slice(const Pattern<Offset>& pattern, std::int64_t i, std::int64_t k, SliceSpan* slices) {
-  const std::int32_t column = pattern.col_idx[k];
-  SliceSpan& slice = slices[i / span_slice];
-  if (k == pattern.row_ptr[i] || pattern.col_idx[k - 1] >= column) {
-    const unsigned code = SliceSpan::code_smallest(column);
-    if (slice.smallest < code) atomicMax(&slice.smallest, code);
+/// The diagonals met so far, a bit for each.
+class Diagonals {
+ public:
+  __device__ explicit Diagonals(unsigned* bits) : bits_(bits) {}
+
+  /// Whether this lane is the first of all to meet its diagonal, which is -1 where it looks for none. Called by all
+  /// lanes of a warp.
+  __device__ bool meet(std::int64_t diagonal) const {
+    // Most diagonals are met again and again: a look, which may come from a cache and be old, spares the rest.
+    const bool unseen = diagonal >= 0 && (bits_[diagonal / 32] & bit(diagonal)) == 0;
+    if (!__any_sync(all_lanes, unseen)) return false;
+    // Neighbours often meet the same one, and atomics on the same word wait for each other.
+    const unsigned alike = __match_any_sync(all_lanes, unseen ? diagonal : std::int64_t{-1});
+    if (!unseen || lane() != __ffs(static_cast<int>(alike)) - 1) return false;
+    unsigned* const word = bits_ + diagonal / 32;
+    return (__ldcg(word) & bit(diagonal)) == 0 && (atomicOr(word, bit(diagonal)) & bit(diagonal)) == 0;
   }
-  if (k + 1 == pattern.row_ptr[i + 1] || pattern.col_idx[k + 1] <= column) {
-    const unsigned code = SliceSpan::code_largest(column);
-    if (slice.largest < code) atomicMax(&slice.largest, code);
-  }
-}
+
+ private:
+  __device__ static unsigned bit(std::int64_t diagonal) { return 1U << (diagonal % 32); }
+
+  unsigned* bits_;
+};
 
 /// What one lane learns from its nonzeros.
 struct LaneCounts {
   Count descents = 0;
   Count asymmetry = 0;
-  Count asymmetry_of_squares = 0;
   Count lower_bandwidth = 0;
   Count upper_bandwidth = 0;
 
@@ -215,46 +230,43 @@ struct LaneCounts {
   __device__ void read(const Pattern<Offset>& pattern, std::int64_t i, std::int64_t k) {
     const std::int64_t j = pattern.col_idx[k];
     if (k > pattern.row_ptr[i] && pattern.col_idx[k - 1] >= j) ++descents;
-    if (pattern.rows == pattern.cols) add_asymmetry(i, j, asymmetry, asymmetry_of_squares);
+    if (pattern.rows == pattern.cols) asymmetry += asymmetry_of(i, j);
     if (i > j) lower_bandwidth = max(lower_bandwidth, static_cast<Count>(i - j));
     if (j > i) upper_bandwidth = max(upper_bandwidth, static_cast<Count>(j - i));
   }
 
   __device__ void add_to(const BlockTally& block) const {
     add(block.sums().descents, descents);
-    add(block.sums().asymmetry[0], asymmetry);
-    add(block.sums().asymmetry[1], asymmetry_of_squares);
+    add(block.sums().asymmetry, asymmetry);
     raise(block.maxima().lower_bandwidth, lower_bandwidth);
     raise(block.maxima().upper_bandwidth, upper_bandwidth);
   }
 };
 
 template <class Offset>
-__global__ void __launch_bounds__(default_block)
-    read_nonzeros(Pattern<Offset> pattern, SliceSpan* slices, unsigned* diagonals, Tally* tally) {
-  __shared__ Count shared[count_words<BlockTally::Counts>()];
-  const BlockTally block(shared);
+__device__ void read_nonzeros(const Pattern<Offset>& pattern, unsigned* diagonal_bits, Part part,
+                              const BlockTally& block, Tally& tally) {
+  const Diagonals diagonals(diagonal_bits);
   LaneCounts counts;
-  bool few_diagonals = fresh(tally->sums.diagonals) <= diagonals_cap;
-  std::int64_t i = 0;
-  const WarpShare share = share_of_warp(pattern.nnz);
+  bool few_diagonals = __any_sync(all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
+  const WarpShare share = share_of_warp(pattern.nnz, part);
+  std::int64_t i = share.first < share.last ? row_holding_for_warp(pattern.row_ptr, pattern.rows, share.first) : 0;
   for (std::int64_t step = share.first; step < share.last; step += warp_size) {
     const std::int64_t k = step + lane();
-    bool new_diagonal = false;
+    std::int64_t diagonal = -1;
     if (k < share.last) {
       i = row_holding(pattern.row_ptr, pattern.rows, k, i);
       counts.read(pattern, i, k);
-      widen_slice(pattern, i, k, slices);
-      new_diagonal = few_diagonals && see_diagonal(diagonals, pattern.col_idx[k] - i + pattern.rows - 1);
+      diagonal = pattern.col_idx[k] - i + pattern.rows - 1;
     }
-    const int found = __popc(__ballot_sync(all_lanes, new_diagonal));
+    if (!few_diagonals) continue;
+    const int found = __popc(__ballot_sync(all_lanes, diagonals.meet(diagonal)));
     if (found == 0) continue;
     // Counted at once, so that all warps hear of it when there are too many.
-    if (lane() == 0) atomicAdd(&tally->sums.diagonals, static_cast<Count>(found));
-    few_diagonals = fresh(tally->sums.diagonals) <= diagonals_cap;
+    if (lane() == 0) atomicAdd(&tally.sums.diagonals, static_cast<Count>(found));
+    few_diagonals = __any_sync(all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
   }
   counts.add_to(block);
-  block.add_to(*tally);
 }
 
 // ---- Rows
@@ -313,98 +325,269 @@ __device__ void add_slots(const std::int64_t (&lengths)[slice_steps], Count (&sl
   }
 }
 
+/// Smallest and largest column of the rows of a slice.
+struct Span {
+  std::int32_t smallest = 0x7fffffff;
+  std::int32_t largest = -1;
+
+  __device__ void include(std::int32_t column) {
+    smallest = min(smallest, column);
+    largest = max(largest, column);
+  }
+  /// Called by all lanes of a warp.
+  __device__ void unite_lanes() {
+    smallest = ~largest_of(~smallest, warp_size);
+    largest = largest_of(largest, warp_size);
+  }
+};
+
+struct SpanCounts {
+  Count sum = 0;
+  Count longest = 0;
+  Count slices = 0;
+
+  __device__ void count(Span span) {
+    span.unite_lanes();
+    if (lane() != 0 || span.largest < 0) return;
+    const auto width = static_cast<Count>(span.largest - span.smallest);
+    ++slices;
+    sum += width;
+    longest = max(longest, width);
+  }
+
+  __device__ void add_to(const BlockTally& block) const {
+    add(block.sums().span, sum);
+    add(block.sums().spanned_slices, slices);
+    raise(block.maxima().span, longest);
+  }
+};
+
+/// The spans are right where the columns of every row are sorted.
 template <class Offset>
-__global__ void __launch_bounds__(default_block)
-    read_rows(const Offset* row_ptr, std::int64_t rows, const SliceSpan* slices, std::int64_t* long_rows,
-              Tally* tally) {
-  __shared__ Count shared[count_words<BlockTally::Counts>()];
+__device__ void read_rows(const Pattern<Offset>& pattern, std::int64_t* long_rows, Part part, const BlockTally& block,
+                          Tally& tally) {
   __shared__ unsigned shared_lengths[long_row];
-  const BlockTally block(shared);
   const LengthCounts length_counts(shared_lengths);
   Count slots[slice_sizes.size()] = {};
-  Count span = 0;
-  Count longest_span = 0;
-  Count spanned = 0;
-  for (std::int64_t first = warp_index() * largest_slice; first < rows; first += warp_count() * largest_slice) {
+  SpanCounts spans;
+  for (std::int64_t first = part.warp() * largest_slice; first < pattern.rows; first += part.warps() * largest_slice) {
     std::int64_t lengths[slice_steps];
     for (int step = 0; step < slice_steps; ++step) {
       const std::int64_t i = first + step * warp_size + lane();
-      lengths[step] = i < rows ? static_cast<std::int64_t>(row_ptr[i + 1] - row_ptr[i]) : -1;
-      length_counts.count(lengths[step], long_rows, *tally);
+      const std::int64_t start = i < pattern.rows ? pattern.row_ptr[i] : 0;
+      const std::int64_t end = i < pattern.rows ? pattern.row_ptr[i + 1] : 0;
+      lengths[step] = i < pattern.rows ? end - start : -1;
+      length_counts.count(lengths[step], long_rows, tally);
+      Span span;
+      if (end > start) {
+        span.include(pattern.col_idx[start]);
+        span.include(pattern.col_idx[end - 1]);
+      }
+      spans.count(span);
     }
     add_slots(lengths, slots);
-    const std::int64_t slice = first / span_slice + lane();
-    if (lane() < slice_steps && slice * span_slice < rows && !slices[slice].empty()) {
-      ++spanned;
-      span += slices[slice].width();
-      longest_span = max(longest_span, slices[slice].width());
-    }
   }
   for (std::size_t s = 0; s < slice_sizes.size(); ++s) add(block.sums().sliced_slots[s], slots[s]);
-  add(block.sums().span, span);
-  add(block.sums().spanned_slices, spanned);
-  raise(block.maxima().span, longest_span);
+  spans.add_to(block);
+  length_counts.add_to(tally);
+}
+
+/// The spans for columns in any order.
+template <class Offset>
+__global__ void __launch_bounds__(default_block) read_unsorted_spans(Pattern<Offset> pattern, Tally* tally) {
+  __shared__ Count shared[count_words<BlockTally::Counts>()];
+  const BlockTally block(shared);
+  const Part part{blockIdx.x, gridDim.x};
+  SpanCounts spans;
+  for (std::int64_t first = part.warp() * span_slice; first < pattern.rows; first += part.warps() * span_slice) {
+    const std::int64_t end = pattern.row_ptr[min(first + span_slice, pattern.rows)];
+    Span span;
+    for (std::int64_t k = pattern.row_ptr[first] + lane(); k < end; k += warp_size) span.include(pattern.col_idx[k]);
+    __syncwarp();
+    spans.count(span);
+  }
+  spans.add_to(block);
   block.add_to(*tally);
-  length_counts.add_to(*tally);
 }
 
 // ---- Blocks: one for each nonzero that is the first of its block.
 
-/// Whether sorted columns [first, last) hold one in [start, start + b).
-template <class Offset>
-__device__ bool holds(const std::int32_t* col_idx, Offset first, Offset last, std::int32_t start, int b) {
-  const Offset end = last;
-  while (first < last) {
-    const Offset middle = first + (last - first) / 2;
-    if (col_idx[middle] < start) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first < end && col_idx[first] - start < b;
-}
-
-/// Whether no nonzero of the block stands before nonzero k of row i, in its row or in an earlier one.
-template <int b, class Offset>
-__device__ bool first_of_block(const Offset* row_ptr, const std::int32_t* col_idx, std::int64_t i, std::int64_t k) {
-  const std::int32_t start = col_idx[k] / b * b;
-  if (k > row_ptr[i] && col_idx[k - 1] >= start) return false;
-  for (std::int64_t above = i - i % b; above < i; ++above) {
-    if (holds(col_idx, row_ptr[above], row_ptr[above + 1], start, b)) return false;
-  }
-  return true;
-}
-
 static_assert(block_sizes == std::array<int, 4>{2, 3, 4, 8});
 
-/// Counts the blocks of the sampled rows. `offsets` are row offsets of the sampled rows put one below the other.
+/// Rows above a row that may share a block with it.
+constexpr int most_above = block_sizes.back() - 1;
+
+/// What the rows above hold of the blocks that a nonzero lies in, from the leftmost column of those blocks on.
+class Above {
+ public:
+  static constexpr int width = 12;  // blocks of 3 may stick out by 2 columns on either side of a block of 8
+
+  /// `row` counts from the first of its group, whose `offsets` are given; columns are sorted in every row, and at most
+  /// `most_steps` entries of a row lie in the blocks: `width`, where none are stored twice.
+  __device__ Above(const std::int64_t* offsets, const std::int32_t* col_idx, int row, std::int32_t column,
+                   std::int64_t most_steps)
+      : left_(min(column / 8 * 8, column / 3 * 3)) {
+    const int above = max(row % 8, row % 3);
+    std::int64_t low[most_above];
+    std::int64_t high[most_above];
+#pragma unroll
+    for (int d = 0; d < most_above; ++d) {
+      low[d] = d < above ? offsets[row - 1 - d] : 0;
+      high[d] = d < above ? offsets[row - d] : 0;
+    }
+    // Where the blocks begin in each row: all searches side by side, or each would wait for the loads of the others.
+    for (bool searching = above > 0; searching;) {
+      searching = false;
+#pragma unroll
+      for (int d = 0; d < most_above; ++d) {
+        if (low[d] == high[d]) continue;
+        const std::int64_t middle = low[d] + (high[d] - low[d]) / 2;
+        const bool before = col_idx[middle] < left_;
+        low[d] = before ? middle + 1 : low[d];
+        high[d] = before ? high[d] : middle;
+        searching = true;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < most_above; ++d) {
+      const std::int64_t end = d < above ? offsets[row - d] : 0;
+      for (std::int64_t k = low[d]; k < min(end, low[d] + most_steps); ++k) {
+        const std::int32_t column_of_block = col_idx[k] - left_;
+        if (column_of_block < 0 || column_of_block >= width) break;
+        held_[d] |= 1U << column_of_block;
+      }
+    }
+  }
+
+  /// Whether a row above of the same block row holds a nonzero of the b x b block at column `start`.
+  template <int b>
+  [[nodiscard]] __device__ bool hold(int row, std::int32_t start) const {
+    const unsigned columns = ((1U << b) - 1) << (start - left_);
+    unsigned held = 0;
+#pragma unroll
+    for (int d = 0; d < b - 1; ++d) held |= d < row % b ? held_[d] : 0U;
+    return (held & columns) != 0;
+  }
+
+ private:
+  std::int32_t left_;
+  unsigned held_[most_above] = {};
+};
+
+/// Counts the blocks of a sample, each at its first nonzero.
+template <class Offset>
+class BlockCounter {
+ public:
+  /// At most `most_steps` entries of a row lie in the blocks of one nonzero.
+  __device__ BlockCounter(const Pattern<Offset>& pattern, const RowSample& sample, std::int64_t most_steps,
+                          std::int64_t* offsets)
+      : pattern_(pattern), sample_(sample), most_steps_(most_steps), offsets_(offsets) {}
+
+  /// Called by all threads of a block, and so is count.
+  __device__ void open(std::int64_t group) {
+    __syncthreads();
+    const std::int64_t first_row = sample_.row(group * RowSample::group_rows);
+    rows_ = static_cast<int>(min(RowSample::group_rows, pattern_.rows - first_row));
+    for (int row = static_cast<int>(threadIdx.x); row <= rows_; row += default_block) {
+      offsets_[row] = pattern_.row_ptr[first_row + row];
+    }
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ std::int64_t nnz() const { return offsets_[rows_] - offsets_[0]; }
+
+  /// One of so many pieces of the open group.
+  __device__ void count(std::int64_t piece, std::int64_t pieces) {
+    const std::int64_t end = offsets_[0] + nnz() * (piece + 1) / pieces;
+    for (std::int64_t k = offsets_[0] + nnz() * piece / pieces + threadIdx.x; k < end; k += default_block) count(k);
+  }
+
+  __device__ void add_to(const BlockTally& block) const {
+    __syncwarp();
+    for (std::size_t s = 0; s < block_sizes.size(); ++s) add(block.sums().blocks[s], blocks_[s]);
+  }
+
+ private:
+  __device__ void count(std::int64_t k) {
+    const int row = static_cast<int>(row_holding(offsets_, std::int64_t{rows_}, k, std::int64_t{0}));
+    const std::int32_t column = pattern_.col_idx[k];
+    const std::int32_t before = k > offsets_[row] ? pattern_.col_idx[k - 1] : -1;
+    const Above above(offsets_, pattern_.col_idx, row, column, most_steps_);
+    const auto count_first = [&](auto size, Count& blocks) {
+      const std::int32_t start = column / size.value * size.value;
+      if (before < start && !above.template hold<size.value>(row, start)) ++blocks;
+    };
+    count_first(std::integral_constant<int, 2>{}, blocks_[0]);
+    count_first(std::integral_constant<int, 3>{}, blocks_[1]);
+    count_first(std::integral_constant<int, 4>{}, blocks_[2]);
+    count_first(std::integral_constant<int, 8>{}, blocks_[3]);
+  }
+
+  const Pattern<Offset>& pattern_;
+  const RowSample& sample_;
+  std::int64_t most_steps_;
+  std::int64_t* offsets_;  // of the open group, in shared memory
+  int rows_ = 0;
+  Count blocks_[block_sizes.size()] = {};
+};
+
+/// Several blocks of threads share a group of rows, but leave long ones to count_long_groups.
+template <class Offset>
+__device__ void count_blocks(const Pattern<Offset>& pattern, const RowSample& sample, std::int64_t most_steps,
+                             std::int64_t* long_groups, Part part, const BlockTally& block, Tally& tally) {
+  __shared__ std::int64_t offsets[RowSample::group_rows + 1];
+  const auto group = static_cast<std::int64_t>(part.block) % sample.taken;
+  const std::int64_t piece = part.block / sample.taken;
+  const std::int64_t pieces = (part.blocks - 1 - group) / sample.taken + 1;
+  BlockCounter<Offset> counter(pattern, sample, most_steps, offsets);
+  counter.open(group);
+  const bool is_long = counter.nnz() > long_group * pieces;
+  if (piece == 0 && threadIdx.x == 0) {
+    block.sums().sampled_nnz = static_cast<Count>(counter.nnz());
+    if (is_long) long_groups[atomicAdd(&tally.sums.long_groups, Count{1})] = group;
+  }
+  if (!is_long) counter.count(piece, pieces);
+  counter.add_to(block);
+}
+
 template <class Offset>
 __global__ void __launch_bounds__(default_block)
-    count_blocks(RowSample sample, std::int64_t sample_rows, const Offset* offsets, const Offset* row_ptr,
-                 const std::int32_t* col_idx, Tally* tally) {
+    count_long_groups(Pattern<Offset> pattern, RowSample sample, std::int64_t most_steps,
+                      const std::int64_t* long_groups, Tally* tally) {
+  __shared__ Count shared[count_words<BlockTally::Counts>()];
+  __shared__ std::int64_t offsets[RowSample::group_rows + 1];
+  const BlockTally block(shared);
+  BlockCounter<Offset> counter(pattern, sample, most_steps, offsets);
+  for (Count at = 0; at < fresh(tally->sums.long_groups); ++at) {
+    counter.open(long_groups[at]);
+    counter.count(blockIdx.x, gridDim.x);
+  }
+  counter.add_to(block);
+  block.add_to(*tally);
+}
+
+/// Blocks of threads that count a sample: enough to fill the device.
+constexpr std::int64_t enough_blocks = 1024;
+
+unsigned blocks_for_sample(const RowSample& sample) {
+  return static_cast<unsigned>(sample.taken *
+                               std::max<std::int64_t>(1, enough_blocks / std::max<std::int64_t>(1, sample.taken)));
+}
+
+template <class Offset>
+void launch_long_groups(const Pattern<Offset>& pattern, const RowSample& sample, std::int64_t most_steps,
+                        Workspace& work) {
+  count_long_groups<<<enough_blocks, default_block, 0, work.stream().handle>>>(pattern, sample, most_steps,
+                                                                               work.long_groups(), work.tally());
+  check_launch();
+}
+
+template <class Offset>
+__global__ void __launch_bounds__(default_block)
+    count_sorted_blocks(Pattern<Offset> pattern, RowSample sample, std::int64_t* long_groups, Tally* tally) {
   __shared__ Count shared[count_words<BlockTally::Counts>()];
   const BlockTally block(shared);
-  Count blocks[block_sizes.size()] = {};
-  const std::int64_t sampled_nnz = offsets[sample_rows];
-  std::int64_t position = 0;
-  const WarpShare share = share_of_warp(sampled_nnz);
-  for (std::int64_t at = share.first + lane(); at < share.last; at += warp_size) {
-    position = row_holding(offsets, sample_rows, at, position);
-    const std::int64_t i = sample.row(position);
-    const std::int64_t k = row_ptr[i] + (at - offsets[position]);
-    // Blocks of 2 lie within blocks of 4, and those within blocks of 8: no need to look where they have been met.
-    const bool first_of_2 = first_of_block<2>(row_ptr, col_idx, i, k);
-    const bool first_of_4 = first_of_2 && first_of_block<4>(row_ptr, col_idx, i, k);
-    const bool first_of_8 = first_of_4 && first_of_block<8>(row_ptr, col_idx, i, k);
-    blocks[0] += first_of_2 ? 1 : 0;
-    blocks[1] += first_of_block<3>(row_ptr, col_idx, i, k) ? 1 : 0;
-    blocks[2] += first_of_4 ? 1 : 0;
-    blocks[3] += first_of_8 ? 1 : 0;
-  }
-  __syncwarp();
-  for (std::size_t s = 0; s < block_sizes.size(); ++s) add(block.sums().blocks[s], blocks[s]);
-  if (warp_index() == 0) add(block.sums().sampled_nnz, lane() == 0 ? static_cast<Count>(sampled_nnz) : 0);
+  count_blocks(pattern, sample, pattern.nnz, long_groups, {blockIdx.x, gridDim.x}, block, *tally);
   block.add_to(*tally);
 }
 
@@ -422,7 +605,7 @@ __global__ void __launch_bounds__(default_block)
     gather_sample(RowSample sample, std::int64_t sample_rows, const Offset* offsets, Pattern<Offset> pattern,
                   std::uint64_t* keys, std::int32_t* columns) {
   std::int64_t position = 0;
-  const WarpShare share = share_of_warp(offsets[sample_rows]);
+  const WarpShare share = share_of_warp(offsets[sample_rows], {blockIdx.x, gridDim.x});
   for (std::int64_t at = share.first + lane(); at < share.last; at += warp_size) {
     position = row_holding(offsets, sample_rows, at, position);
     const std::int32_t column = pattern.col_idx[pattern.row_ptr[sample.row(position)] + (at - offsets[position])];
@@ -431,89 +614,73 @@ __global__ void __launch_bounds__(default_block)
   }
 }
 
+/// Counts the blocks of a matrix with unsorted columns: sorts a copy of the sample.
 template <class Offset>
-class BlockCounter {
- public:
-  BlockCounter(const Pattern<Offset>& pattern, Place place)
-      : pattern_(pattern),
-        sample_(RowSample::of(pattern.rows, pattern.nnz)),
-        sample_rows_(sample_.size()),
-        place_(place),
-        stream_(setup_stream(place)) {
-    if (sample_.complete()) return;
-    sampled_offsets_ = Array<Offset>(static_cast<std::size_t>(sample_rows_ + 1), place);
-    sampled_lengths<<<grid_for(sample_rows_ + 1), default_block, 0, stream_.handle>>>(
-        sample_, sample_rows_, pattern_.row_ptr, sampled_offsets_.data());
-    check_launch();
-    exclusive_scan(sampled_offsets_.data(), sampled_offsets_.data(), sample_rows_ + 1, place_, stream_);
-  }
-
-  /// Right where the columns of every row are sorted.
-  void count(Tally* tally) const { launch(sample_, pattern_.row_ptr, pattern_.col_idx, tally); }
-
-  /// Right for columns in any order: sorts a copy of the sample. Replaces what count() counted.
-  void count_unsorted(Tally* tally) const {
-    const std::int64_t nnz = sample_.complete() ? pattern_.nnz : read(offsets() + sample_rows_, stream_);
-    Array<std::uint64_t> keys(static_cast<std::size_t>(nnz), place_);
-    Array<std::int32_t> columns(static_cast<std::size_t>(nnz), place_);
-    gather_sample<<<grid_of_shares(nnz), default_block, 0, stream_.handle>>>(sample_, sample_rows_, offsets(), pattern_,
+void count_unsorted_blocks(const Pattern<Offset>& pattern, Workspace& work) {
+  const auto place = work.place();
+  const auto stream = work.stream();
+  const auto sample = RowSample::of(pattern.rows, pattern.nnz);
+  const std::int64_t rows = sample.size();
+  Array<Offset> offsets(static_cast<std::size_t>(rows + 1), place);
+  sampled_lengths<<<grid_for(rows + 1), default_block, 0, stream.handle>>>(sample, rows, pattern.row_ptr,
+                                                                           offsets.data());
+  check_launch();
+  exclusive_scan(offsets.data(), offsets.data(), rows + 1, place, stream);
+  const std::int64_t nnz = read(offsets.data() + rows, stream);
+  if (nnz == 0) return;
+  Array<std::uint64_t> keys(static_cast<std::size_t>(nnz), place);
+  Array<std::int32_t> columns(static_cast<std::size_t>(nnz), place);
+  gather_sample<<<blocks_for_shares(nnz), default_block, 0, stream.handle>>>(sample, rows, offsets.data(), pattern,
                                                                              keys.data(), columns.data());
-    check_launch();
-    sort_pairs(keys, columns, 32 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sample_rows_))), stream_);
-    fill_bytes(&tally->sums.sampled_nnz, 0, sizeof(tally->sums.sampled_nnz), place_, stream_);
-    fill_bytes(&tally->sums.blocks, 0, sizeof(tally->sums.blocks), place_, stream_);
-    launch(RowSample::all_of(sample_rows_), offsets(), columns.data(), tally);
-  }
-
- private:
-  [[nodiscard]] const Offset* offsets() const {
-    return sample_.complete() ? pattern_.row_ptr : sampled_offsets_.data();
-  }
-
-  void launch(const RowSample& sample, const Offset* row_ptr, const std::int32_t* col_idx, Tally* tally) const {
-    const auto grid = grid_of_shares(std::min(pattern_.nnz, feature_sample_nnz));
-    count_blocks<<<grid, default_block, 0, stream_.handle>>>(sample, sample_rows_, offsets(), row_ptr, col_idx, tally);
-    check_launch();
-  }
-
-  Pattern<Offset> pattern_;
-  RowSample sample_;
-  std::int64_t sample_rows_;
-  Place place_;
-  Stream stream_;
-  Array<Offset> sampled_offsets_;
-};
+  check_launch();
+  sort_pairs(keys, columns, 32 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))), stream);
+  const Pattern<Offset> sorted{rows, pattern.cols, nnz, offsets.data(), columns.data()};
+  const auto all = RowSample::all_of(rows);
+  count_sorted_blocks<<<blocks_for_sample(all), default_block, 0, stream.handle>>>(sorted, all, work.long_groups(),
+                                                                                   work.tally());
+  check_launch();
+  launch_long_groups(sorted, all, nnz, work);
+}
 
 // ---- Values
 
-/// Adds a bit pattern, not that of 0, to the table; false once there are too many to go on.
-__device__ bool insert(Count* table, Count bits, Tally& tally) {
+/// Adds a bit pattern, not that of 0, to a table of which `found` counts the filled slots; false where there are too
+/// many to go on.
+template <class Found>
+__device__ bool insert(Count* table, Count bits, Found* found) {
   for (auto slot = value_slot(bits);; slot = (slot + 1) % value_slots) {
     // Slots are filled once: what is read here is either final or free, and of that the atomic makes sure.
-    Count found = table[slot];
-    if (found == 0) found = atomicCAS(&table[slot], Count{0}, bits);
-    if (found == 0) return atomicAdd(&tally.sums.distinct_values, Count{1}) < distinct_values_cap;
-    if (found == bits) return true;
-    if (fresh(tally.sums.distinct_values) > distinct_values_cap) return false;
+    Count there = *static_cast<volatile Count*>(table + slot);
+    if (there == bits) return true;
+    if (*static_cast<volatile Found*>(found) > distinct_values_cap) return false;
+    if (there == 0) there = atomicCAS(table + slot, Count{0}, bits);
+    if (there == 0) return atomicAdd(found, Found{1}) < distinct_values_cap;
+    if (there == bits) return true;
   }
 }
 
+/// Distinct values are first counted by each block alone: most matrices have too many, and show it at once.
 template <class T>
-__global__ void __launch_bounds__(default_block)
-    read_values(const T* values, std::int64_t nnz, Count* table, Tally* tally) {
-  __shared__ Count shared[count_words<BlockTally::Counts>()];
-  const BlockTally block(shared);
-  bool counting = fresh(tally->sums.distinct_values) <= distinct_values_cap;
+__device__ void read_values(const T* values, std::int64_t nnz, Count* table, Part part, const BlockTally& block,
+                            Tally& tally) {
+  // A thread may fill a slot past the cap before it looks at the count.
+  static_assert(value_slots > distinct_values_cap + 2 * default_block);
+  __shared__ Count slots[value_slots];
+  __shared__ unsigned found;
+  for (unsigned slot = threadIdx.x; slot < value_slots; slot += default_block) slots[slot] = 0;
+  if (threadIdx.x == 0) found = 0;
+  __syncthreads();
+  bool counting = true;
   bool exact = true;
   bool zero = false;
-  const WarpShare share = share_of_warp(nnz);
+  const WarpShare share = share_of_warp(nnz, part);
   for (std::int64_t k = share.first + lane(); k < share.last; k += warp_size) {
     const Count bits = bits_of(values[k]);
     exact = exact && survives_float(values[k]);
     if (bits == 0) {
       zero = true;
     } else if (counting) {
-      counting = insert(table, bits, *tally);
+      counting = insert(slots, bits, &found);
     }
     const bool nothing_left = !counting && (!exact || sizeof(T) == sizeof(float));
     if (nothing_left) break;
@@ -521,29 +688,56 @@ __global__ void __launch_bounds__(default_block)
   __syncwarp();
   add(block.sums().zero_values, zero ? 1 : 0);
   add(block.sums().inexact_values, exact ? 0 : 1);
-  block.add_to(*tally);
+  __syncthreads();
+  if (found > distinct_values_cap) {
+    if (threadIdx.x == 0) atomicMax(&tally.sums.distinct_values, Count{distinct_values_cap + 1});
+    return;
+  }
+  for (unsigned slot = threadIdx.x; slot < value_slots; slot += default_block) {
+    if (slots[slot] != 0) insert(table, slots[slot], &tally.sums.distinct_values);
+  }
 }
 
 // ---- All together
 
 template <class T, class Offset>
-void launch_readers(const CsrView<T>& matrix, const Pattern<Offset>& pattern, Workspace& work) {
-  const auto stream = work.stream().handle;
-  auto* const tally = work.tally();
-  if (matrix.nnz > 0) {
-    read_nonzeros<<<grid_of_shares(matrix.nnz), default_block, 0, stream>>>(pattern, work.slices(), work.diagonals(),
-                                                                            tally);
-    check_launch();
-    read_values<<<grid_of_shares(matrix.nnz), default_block, 0, stream>>>(matrix.values, matrix.nnz, work.values(),
-                                                                          tally);
-    check_launch();
+struct Reading {
+  Pattern<Offset> pattern;
+  const T* values;
+  RowSample sample;
+  unsigned* diagonals;
+  std::int64_t* long_rows;
+  std::int64_t* long_groups;
+  Count* value_table;
+  Tally* tally;
+};
+
+/// How many blocks have each role, in the order in which they start.
+struct Roles {
+  unsigned count_blocks;
+  unsigned values;
+  unsigned rows;
+  unsigned nonzeros;
+
+  [[nodiscard]] unsigned blocks() const { return count_blocks + values + rows + nonzeros; }
+};
+
+template <class T, class Offset>
+__global__ void __launch_bounds__(default_block) read_matrix(Reading<T, Offset> reading, Roles roles) {
+  __shared__ Count shared[count_words<BlockTally::Counts>()];
+  const BlockTally block(shared);
+  unsigned index = blockIdx.x;
+  if (index < roles.count_blocks) {
+    count_blocks(reading.pattern, reading.sample, Above::width, reading.long_groups, {index, roles.count_blocks}, block,
+                 *reading.tally);
+  } else if ((index -= roles.count_blocks) < roles.values) {
+    read_values(reading.values, reading.pattern.nnz, reading.value_table, {index, roles.values}, block, *reading.tally);
+  } else if ((index -= roles.values) < roles.rows) {
+    read_rows(reading.pattern, reading.long_rows, {index, roles.rows}, block, *reading.tally);
+  } else {
+    read_nonzeros(reading.pattern, reading.diagonals, {index - roles.rows, roles.nonzeros}, block, *reading.tally);
   }
-  if (matrix.rows > 0) {
-    // After the nonzeros, which leave the spans of the slices.
-    const auto grid = grid_of_warps((matrix.rows + largest_slice - 1) / largest_slice);
-    read_rows<<<grid, default_block, 0, stream>>>(pattern.row_ptr, matrix.rows, work.slices(), work.long_rows(), tally);
-    check_launch();
-  }
+  block.add_to(*reading.tally);
 }
 
 /// Waits for the stream.
@@ -561,21 +755,43 @@ std::vector<std::int64_t> fetch_long_rows(Workspace& work, Count count) {
   return lengths;
 }
 
+/// Reads again what read_matrix reads of sorted rows only.
+template <class Offset>
+void read_unsorted(const Pattern<Offset>& pattern, Workspace& work) {
+  auto* const tally = work.tally();
+  const auto clear = [&](auto* counts) { fill_bytes(counts, 0, sizeof *counts, work.place(), work.stream()); };
+  clear(&tally->sums.sampled_nnz);
+  clear(&tally->sums.blocks);
+  clear(&tally->sums.long_groups);
+  clear(&tally->sums.span);
+  clear(&tally->sums.spanned_slices);
+  clear(&tally->maxima.span);
+  read_unsorted_spans<<<blocks_for_warps((pattern.rows + span_slice - 1) / span_slice), default_block, 0,
+                        work.stream().handle>>>(pattern, tally);
+  check_launch();
+  count_unsorted_blocks(pattern, work);
+}
+
 template <class T, class Offset>
 Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
   const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, matrix.col_idx};
+  const auto sample = RowSample::of(matrix.rows, matrix.nnz);
+  const Roles roles{.count_blocks = matrix.nnz > 0 ? blocks_for_sample(sample) : 0,
+                    .values = blocks_for_shares(matrix.nnz),
+                    .rows = matrix.rows > 0 ? blocks_for_warps((matrix.rows + largest_slice - 1) / largest_slice) : 0,
+                    .nonzeros = blocks_for_shares(matrix.nnz)};
+  if (roles.blocks() == 0) return finish({}, matrix.rows, matrix.cols, matrix.nnz, {});
   Workspace work(matrix.rows, matrix.cols, matrix.nnz, place);
-  launch_readers(matrix, pattern, work);
-  Tally tally;
-  if (matrix.nnz > 0) {
-    const BlockCounter<Offset> blocks(pattern, place);
-    blocks.count(work.tally());
+  const Reading<T, Offset> reading{pattern,          matrix.values,      sample,        work.diagonals(),
+                                   work.long_rows(), work.long_groups(), work.values(), work.tally()};
+  read_matrix<<<roles.blocks(), default_block, 0, work.stream().handle>>>(reading, roles);
+  check_launch();
+  Tally tally = fetch(work);
+  if (tally.sums.descents > 0) {
+    read_unsorted(pattern, work);
     tally = fetch(work);
-    if (tally.sums.descents > 0) {
-      blocks.count_unsorted(work.tally());
-      tally = fetch(work);
-    }
-  } else {
+  } else if (tally.sums.long_groups > 0) {
+    launch_long_groups(pattern, sample, Above::width, work);
     tally = fetch(work);
   }
   auto long_rows = tally.sums.long_rows > 0 ? fetch_long_rows(work, tally.sums.long_rows) : std::vector<std::int64_t>();

@@ -161,6 +161,18 @@ void add_values(std::vector<Scenario<T>>& all) {
                  })});
 }
 
+/// Groups of rows too long for one block of threads to count alone, all of them in the sample.
+template <class T>
+void add_long_groups(std::vector<Scenario<T>>& all) {
+  const auto long_row = [](std::int64_t i) { return i == 30 || i == 31 || i == 47999; };
+  all.push_back({"long rows among short ones", matrix_of<T>(48000, 48000, [=](std::int64_t i) {
+                   return long_row(i) ? first_columns(i < 48000 - 1 ? 20000 : 17000) : band(i, 48000, {0});
+                 })});
+  all.push_back({"long unsorted rows among short ones", matrix_of<T>(48000, 48000, [=](std::int64_t i) {
+                   return long_row(i) ? random_columns(14, i, 20000, 30000) : band(i, 48000, {0});
+                 })});
+}
+
 /// Large enough that block_fill is read from a sample.
 template <class T>
 void add_sampled(std::vector<Scenario<T>>& all) {
@@ -182,6 +194,7 @@ std::vector<Scenario<T>> scenarios() {
   add_shapes(all);
   add_patterns(all);
   add_values(all);
+  add_long_groups(all);
   add_sampled(all);
   return all;
 }
