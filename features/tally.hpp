@@ -135,6 +135,15 @@ AUTOSPMV_HD constexpr std::uint64_t bits_of(T value) {
   }
 }
 
+template <class T>
+T value_of_bits(std::uint64_t bits) {
+  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+    return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+  } else {
+    return std::bit_cast<T>(bits);
+  }
+}
+
 AUTOSPMV_HD constexpr bool survives_float(float /*value*/) { return true; }
 
 /// NaNs are judged by their bits: processors quiet them and cut their payload, GPUs replace them by one NaN.

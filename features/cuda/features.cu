@@ -15,6 +15,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "features/cuda/value_table.cuh"
 #include "features/tally.hpp"
 
 namespace autospmv::cuda {
@@ -644,32 +645,11 @@ void count_unsorted_blocks(const Pattern<Offset>& pattern, Workspace& work) {
 
 // ---- Values
 
-/// Adds a bit pattern, not that of 0, to a table of which `found` counts the filled slots; false where there are too
-/// many to go on.
-template <class Found>
-__device__ bool insert(Count* table, Count bits, Found* found) {
-  for (auto slot = value_slot(bits);; slot = (slot + 1) % value_slots) {
-    // Slots are filled once: what is read here is either final or free, and of that the atomic makes sure.
-    Count there = *static_cast<volatile Count*>(table + slot);
-    if (there == bits) return true;
-    if (*static_cast<volatile Found*>(found) > distinct_values_cap) return false;
-    if (there == 0) there = atomicCAS(table + slot, Count{0}, bits);
-    if (there == 0) return atomicAdd(found, Found{1}) < distinct_values_cap;
-    if (there == bits) return true;
-  }
-}
-
-/// Distinct values are first counted by each block alone: most matrices have too many, and show it at once.
 template <class T>
 __device__ void read_values(const T* values, std::int64_t nnz, Count* table, Part part, const BlockTally& block,
                             Tally& tally) {
-  // A thread may fill a slot past the cap before it looks at the count.
-  static_assert(value_slots > distinct_values_cap + 2 * default_block);
-  __shared__ Count slots[value_slots];
-  __shared__ unsigned found;
-  for (unsigned slot = threadIdx.x; slot < value_slots; slot += default_block) slots[slot] = 0;
-  if (threadIdx.x == 0) found = 0;
-  __syncthreads();
+  __shared__ BlockValueTable block_table;
+  block_table.clear();
   bool counting = true;
   bool exact = true;
   bool zero = false;
@@ -680,7 +660,7 @@ __device__ void read_values(const T* values, std::int64_t nnz, Count* table, Par
     if (bits == 0) {
       zero = true;
     } else if (counting) {
-      counting = insert(slots, bits, &found);
+      counting = block_table.insert(bits);
     }
     const bool nothing_left = !counting && (!exact || sizeof(T) == sizeof(float));
     if (nothing_left) break;
@@ -688,14 +668,7 @@ __device__ void read_values(const T* values, std::int64_t nnz, Count* table, Par
   __syncwarp();
   add(block.sums().zero_values, zero ? 1 : 0);
   add(block.sums().inexact_values, exact ? 0 : 1);
-  __syncthreads();
-  if (found > distinct_values_cap) {
-    if (threadIdx.x == 0) atomicMax(&tally.sums.distinct_values, Count{distinct_values_cap + 1});
-    return;
-  }
-  for (unsigned slot = threadIdx.x; slot < value_slots; slot += default_block) {
-    if (slots[slot] != 0) insert(table, slots[slot], &tally.sums.distinct_values);
-  }
+  block_table.merge_into(table, &tally.sums.distinct_values);
 }
 
 // ---- All together

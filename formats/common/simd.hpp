@@ -14,3 +14,4 @@
 
 // The body of a kernel must be inlined into each version, or all versions would call the same plain one.
 #define AUTOSPMV_INLINE inline __attribute__((always_inline))
+#define AUTOSPMV_INLINE_LAMBDA __attribute__((always_inline))

@@ -1,6 +1,8 @@
 #include "formats/common/sliced.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "formats/common/rules.hpp"
 #include "formats/common/sliced_steps.hpp"
@@ -40,6 +42,28 @@ std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place pl
 }
 
 template <class T>
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
+          Place place, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda_steps::fill(matrix, sliced, columns, values, stream);
+      return;
+    }
+  }
+  host::fill(matrix, sliced, columns, values);
+}
+
+/// Columns and values of all slots, not encoded.
+template <class T>
+std::pair<Array<std::int32_t>, Array<T>> filled(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place,
+                                                Stream stream) {
+  const auto slots = static_cast<std::size_t>(sliced.slots);
+  std::pair<Array<std::int32_t>, Array<T>> arrays(Array<std::int32_t>(slots, place), Array<T>(slots, place));
+  fill(matrix, sliced, arrays.first, arrays.second, place, stream);
+  return arrays;
+}
+
+template <class T>
 double bytes_of_csr(const CsrView<T>& matrix) {
   return csr_bytes<T>(matrix.rows, matrix.nnz);
 }
@@ -60,25 +84,33 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
   const auto slots = chunks * sliced.slice_rows * layout.threads;
   const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
   if (auto refusal = refuse_allocation(bytes, bytes_of_csr(matrix), device)) return *refusal;
-  sliced.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
-  sliced.values = Array<T>(static_cast<std::size_t>(slots), device);
+  sliced.slots = slots;
   if (layout.keep_lengths) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
-  refresh_sliced(sliced, matrix, device, stream);
+  auto [columns, values] = filled(matrix, sliced, device, stream);
+  const int value_bits = std::min(layout.value_bits, full_value_bits<T>);
+  if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
+    return Refusal{"values: more than " + std::to_string(value_bits) + " bits are needed"};
+  }
+  const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
+  if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
+    return Refusal{"columns: a slice spans more than " + std::to_string(layout.column_bits) + " bits"};
+  }
   synchronize(device, stream);
   return sliced;
 }
 
 template <class T>
 void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream) {
-  if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) {
-      cuda_steps::fill(matrix, sliced, stream);
-      return;
-    }
+  if (sliced.columns.bits == 32 && sliced.values.bits == full_value_bits<T>) {
+    fill(matrix, sliced, sliced.columns.full, sliced.values.full, place, stream);
+    return;
   }
-  host::fill(matrix, sliced);
+  auto [columns, values] = filled(matrix, sliced, place, stream);
+  const int value_bits = std::min(sliced.layout.value_bits, full_value_bits<T>);
+  encode(sliced.values, std::move(values), value_bits, columns.data(), stream);
+  synchronize(place, stream);  // before the columns go
 }
 
 template <class T>

@@ -1,6 +1,7 @@
+#include <bit>
+
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
-#include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
 
@@ -23,8 +24,7 @@ __global__ void sort_keys_kernel(const Offset* row_ptr, std::int64_t rows, std::
   order[row] = static_cast<std::int32_t>(row);
 }
 
-// What the kernels need of a SlicedMatrix, by value.
-template <class T>
+// What the kernels need of a SlicedMatrix besides its slots, by value.
 struct SlicedView {
   std::int64_t rows;
   std::int64_t slice_rows;
@@ -33,8 +33,6 @@ struct SlicedView {
   const std::int32_t* slice_chunks;
   const std::int32_t* row_order;  // nullptr: its own
   std::int32_t* lengths;          // nullptr: padding is marked
-  std::int32_t* columns;
-  T* values;
 
   __device__ std::int64_t row_at(std::int64_t position) const {
     return row_order == nullptr ? position : row_order[position];
@@ -42,7 +40,7 @@ struct SlicedView {
 };
 
 template <class T>
-SlicedView<T> view_of(const SlicedMatrix<T>& sliced) {
+SlicedView view_of(const SlicedMatrix<T>& sliced) {
   // The product only reads what conversion writes.
   auto& writable = const_cast<SlicedMatrix<T>&>(sliced);
   return {sliced.rows,
@@ -51,14 +49,12 @@ SlicedView<T> view_of(const SlicedMatrix<T>& sliced) {
           sliced.layout.width_cap,
           sliced.slice_chunks.data(),
           sliced.row_order.empty() ? nullptr : sliced.row_order.data(),
-          sliced.lengths.empty() ? nullptr : writable.lengths.data(),
-          writable.columns.data(),
-          writable.values.data()};
+          sliced.lengths.empty() ? nullptr : writable.lengths.data()};
 }
 
 // Many rows a slice: a block of threads a slice, so that a single slice of all rows is counted in parallel too.
-template <class T, class Offset>
-__global__ void count_chunks_kernel(SlicedView<T> sliced, const Offset* row_ptr, int threads, std::int32_t* chunks) {
+template <class Offset>
+__global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, int threads, std::int32_t* chunks) {
   const auto position = global_thread();
   if (position >= sliced.rows) return;
   const auto row = sliced.row_at(position);
@@ -72,7 +68,8 @@ __global__ void count_chunks_kernel(SlicedView<T> sliced, const Offset* row_ptr,
 
 // The geometry of the product: thread `lane` of a slice owns the slots lane, lane + C T, ...
 template <class T, class Offset>
-__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView<T> sliced, int threads) {
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView sliced, int threads,
+                            std::int32_t* columns, T* values) {
   const auto thread = global_thread();
   const auto position = thread / threads;
   if (position >= sliced.slices * sliced.slice_rows) return;
@@ -90,63 +87,69 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const auto slot = (start + chunk) * stride + lane;
     const auto entry = chunk * threads + first_entry;
-    sliced.columns[slot] = entry < length ? matrix.col_idx[first + entry] : -1;
-    sliced.values[slot] = entry < length ? matrix.values[first + entry] : T{0};
+    columns[slot] = entry < length ? matrix.col_idx[first + entry] : -1;
+    values[slot] = entry < length ? matrix.values[first + entry] : T{0};
   }
 }
 
-// Slots of one thread, `count` chunks of them, `stride` apart.
-template <bool marked, class T>
-__device__ __forceinline__ T sum_slots(const T* values, const std::int32_t* columns, std::int64_t stride,
-                                       std::int32_t count, const T* x) {
+// `count` slots of one thread, `stride` apart.
+template <bool marked, class T, class Columns, class Values>
+__device__ __forceinline__ T sum_slots(const Columns& columns, const Values& values, std::int64_t slot,
+                                       std::int64_t stride, std::int32_t count, const T* x) {
   T sum = 0;
-  std::int32_t chunk = 0;
-  for (; chunk + unroll <= count; chunk += unroll) {
+  std::int32_t done = 0;
+  for (; done + unroll <= count; done += unroll) {
     std::int32_t column[unroll];
     T value[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      column[u] = load_stream(columns + u * stride);
-      value[u] = load_stream(values + u * stride);
+      column[u] = columns.at(slot + u * stride);
+      value[u] = values.at(slot + u * stride);
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       if (!marked || column[u] >= 0) sum += value[u] * load_x(x + column[u]);
     }
-    columns += unroll * stride;
-    values += unroll * stride;
+    slot += unroll * stride;
   }
-  for (; chunk < count; ++chunk) {
-    const auto column = load_stream(columns);
-    if (!marked || column >= 0) sum += load_stream(values) * load_x(x + column);
-    columns += stride;
-    values += stride;
+  for (; done < count; ++done) {
+    const auto column = columns.at(slot);
+    if (!marked || column >= 0) sum += values.at(slot) * load_x(x + column);
+    slot += stride;
   }
   return sum;
 }
 
-template <int Threads, class T>
-__global__ void multiply_kernel(SlicedView<T> sliced, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+// 2^log_threads threads a row: not a template argument, as it costs a few shifts among loads.
+template <class T, class Columns, class Values>
+__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, int log_threads, T alpha,
+                                const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto thread = global_thread();
-  const auto position = thread / Threads;
+  const auto position = thread >> log_threads;
   const bool inside = position < sliced.rows;
-  const auto slice = sliced.slices == 1 ? 0 : position / sliced.slice_rows;
-  const auto stride = sliced.slice_rows * Threads;
   T sum = 0;
   if (inside) {
-    const std::int64_t start = sliced.slice_chunks[slice];
-    const auto slot = start * stride + (thread - slice * stride);
+    const auto slice = sliced.slices == 1 ? 0 : position / sliced.slice_rows;
+    const auto stride = sliced.slice_rows << log_threads;
+    const std::int64_t chunk = sliced.slice_chunks[slice];
+    const auto slot = chunk * stride + (thread - slice * stride);
+    values.open();
+    columns.open(slice);
     if (sliced.lengths == nullptr) {
-      const auto chunks = static_cast<std::int32_t>(sliced.slice_chunks[slice + 1] - start);
-      sum = sum_slots<true>(sliced.values + slot, sliced.columns + slot, stride, chunks, x);
+      const auto chunks = static_cast<std::int32_t>(sliced.slice_chunks[slice + 1] - chunk);
+      sum = sum_slots<true>(columns, values, slot, stride, chunks, x);
     } else {
-      const auto mine =
-          (sliced.lengths[position] - static_cast<std::int32_t>(thread % Threads) + Threads - 1) / Threads;
-      sum = sum_slots<false>(sliced.values + slot, sliced.columns + slot, stride, mine, x);
+      const int threads = 1 << log_threads;
+      const int mine = sliced.lengths[position] - static_cast<int>(thread & (threads - 1));
+      sum = sum_slots<false>(columns, values, slot, stride, (mine + threads - 1) >> log_threads, x);
     }
   }
-  sum = sum_lanes<Threads>(sum);
-  if (inside && thread % Threads == 0) store_row(y, sliced.row_at(position), alpha, sum, beta);
+  for (int lanes = 1 << log_threads >> 1; lanes > 0; lanes >>= 1) {
+    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
+  }
+  if (inside && (thread & ((1 << log_threads) - 1)) == 0) {
+    store_row(y, sliced.row_at(position), alpha, sum, beta);
+  }
 }
 
 }  // namespace
@@ -191,12 +194,14 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream) {
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream) {
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream) {
   const auto threads = static_cast<int>(sliced.layout.threads);
   const auto grid = cuda::grid_for(sliced.slices * sliced.slice_rows * threads);
   std::visit(
       [&](const auto* row_ptr) {
-        fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads);
+        fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads,
+                                                                     columns.data(), values.data());
       },
       matrix.row_ptr);
   cuda::check_launch();
@@ -206,16 +211,20 @@ template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Stream stream) {
   const int block = sliced.layout.block;
   const auto grid = cuda::grid_for(sliced.rows * sliced.layout.threads, block);
-  dispatch<1, 2, 4, 8, 16, 32>(sliced.layout.threads, [&](auto threads) {
-    multiply_kernel<threads.value><<<grid, block, 0, stream.handle>>>(view_of(sliced), alpha, x, beta, y);
+  const int log_threads = std::countr_zero(static_cast<std::uint64_t>(sliced.layout.threads));
+  with_columns(sliced.columns, [&](auto columns) {
+    with_values(sliced.values, [&](auto values) {
+      multiply_kernel<<<grid, block, 0, stream.handle>>>(view_of(sliced), columns, values, log_threads, alpha, x, beta,
+                                                         y);
+    });
   });
   cuda::check_launch();
 }
 
-#define AUTOSPMV_SLICED(T)                                                                \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, Place, Stream); \
-  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&, Stream);                \
-  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Stream);                        \
+#define AUTOSPMV_SLICED(T)                                                                          \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, Place, Stream);           \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&, Stream);                          \
+  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Array<std::int32_t>&, Array<T>&, Stream); \
   template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

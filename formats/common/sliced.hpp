@@ -9,21 +9,26 @@
 //   row 2: d                                                   so that the threads of a warp always read
 //   row 3: e f g                                               neighbouring slots.
 //
-// Padding never takes part in a product: its column is -1, or the row's length ends before it.
+// Padding never takes part in a product: its column is -1, or the row's length ends before it. Columns and values may
+// be stored in fewer bits (formats/common/encoding.hpp): 16-bit columns count from the smallest of the slice, 8-bit
+// ones from the smallest of the chunk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "core/array.hpp"
 #include "core/csr.hpp"
 #include "core/error.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
 
 struct SlicedLayout {
   static constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
+  static constexpr int full_bits = 64;
 
   std::int64_t slice_rows = 32;  ///< C, on the host 1 or a multiple of 16; 0: one slice of all rows, rounded up to 16
   std::int64_t threads = 1;      ///< T, a power of two up to 32; 1 on the host
@@ -31,6 +36,8 @@ struct SlicedLayout {
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
   bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
   int block = 256;                  ///< CUDA: threads a block
+  int column_bits = 32;             ///< 32; 16 or 8 where slices are small
+  int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
 };
 
 /// What is stored; every array lies in the memory of the place it was built at.
@@ -39,12 +46,13 @@ struct SlicedMatrix {
   SlicedLayout layout;
   std::int64_t rows = 0;
   std::int64_t slices = 0;
-  std::int64_t slice_rows = 0;       ///< C
+  std::int64_t slice_rows = 0;  ///< C
+  std::int64_t slots = 0;
   Array<std::int32_t> slice_chunks;  ///< slices + 1 offsets, in chunks of C x T slots
   Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
   Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
-  Array<std::int32_t> columns;       ///< one a slot
-  Array<T> values;
+  EncodedColumns columns;            ///< one a slot
+  EncodedValues<T> values;
 
   [[nodiscard]] std::int64_t bytes() const {
     return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + columns.bytes() + values.bytes();
@@ -57,14 +65,17 @@ double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots)
   const auto count = static_cast<double>(rows);
   const double slices = layout.slice_rows > 0 ? count / static_cast<double>(layout.slice_rows) : 1;
   const double per_row = (layout.sort_window > 1 ? 4 : 0) + (layout.keep_lengths ? 4 : 0);
-  return slots * (4 + sizeof(T)) + count * per_row + (slices + 2) * 4;
+  const double bases = layout.column_bits < 32 ? slices : 0;
+  const double bits = layout.column_bits + std::min(layout.value_bits, full_value_bits<T>);
+  return slots * bits / 8 + count * per_row + (slices + 2 + bases) * 4;
 }
 
 /// Converts, or refuses storage that is too large. Complete when it returns.
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device);
 
-/// Takes the values of a matrix with the same pattern, in the order of the stream.
+/// Takes the values of a matrix with the same pattern, in the order of the stream. Where they do not fit their encoding
+/// any more they are stored in full from now on.
 template <class T>
 void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream);
 

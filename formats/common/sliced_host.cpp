@@ -31,30 +31,33 @@ struct Pack {
   static constexpr int size = 32 / sizeof(T);
   typedef T Vector __attribute__((vector_size(32)));
 
-  Vector elements;
-
-  AUTOSPMV_INLINE void load(const T* from) { std::memcpy(&elements, from, sizeof elements); }
-  // Spelled out, so that these stay scalar loads: the processor's gathers are slower.
-  AUTOSPMV_INLINE void gather(const T* x, const std::int32_t* at) {
+  // One by one, so that elements of x are loaded by themselves: the processor's gathers are slower.
+  template <class Element>
+  AUTOSPMV_INLINE static void fill(Vector& pack, const Element& at) {
     if constexpr (size == 4) {
-      elements = Vector{x[at[0]], x[at[1]], x[at[2]], x[at[3]]};
+      pack = Vector{at(0), at(1), at(2), at(3)};
     } else {
-      elements = Vector{x[at[0]], x[at[1]], x[at[2]], x[at[3]], x[at[4]], x[at[5]], x[at[6]], x[at[7]]};
+      pack = Vector{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
     }
   }
 };
 
 // `lanes` neighbouring lanes of a slice.
-template <class T>
+template <class T, class Columns, class Values>
 struct Group {
-  const T* values;
-  const std::int32_t* columns;
-  const std::int32_t* lengths;  // nullptr: padding is marked
+  Columns columns;
+  Values values;
+  std::int64_t slot;  // of the first lane in the first chunk
   std::int64_t chunks;
-  std::int64_t stride;  // slots from chunk to chunk
+  std::int64_t stride;          // slots from chunk to chunk
+  const std::int32_t* lengths;  // nullptr: padding is marked
 
-  [[nodiscard]] AUTOSPMV_INLINE bool holds(std::int64_t chunk, int lane) const {
-    return lengths == nullptr ? columns[chunk * stride + lane] >= 0 : chunk < lengths[lane];
+  [[nodiscard]] AUTOSPMV_INLINE std::int32_t column(std::int64_t c, int lane) const {
+    return columns.at(slot + c * stride + lane);
+  }
+  [[nodiscard]] AUTOSPMV_INLINE T value(std::int64_t c, int lane) const { return values.at(slot + c * stride + lane); }
+  [[nodiscard]] AUTOSPMV_INLINE bool holds(std::int64_t c, int lane) const {
+    return lengths == nullptr ? column(c, lane) >= 0 : c < lengths[lane];
   }
 
   // Chunks without padding. They come first, and where rows were sorted few others follow.
@@ -64,26 +67,26 @@ struct Group {
       for (int lane = 0; lane < lanes; ++lane) full = std::min<std::int64_t>(full, lengths[lane]);
       return full;
     }
-    const auto padded = [&](const std::int32_t* column) {
+    const auto padded = [&](std::int64_t c) {
       std::int32_t signs = 0;
-      for (int lane = 0; lane < lanes; ++lane) signs |= column[lane];
+      for (int lane = 0; lane < lanes; ++lane) signs |= column(c, lane);
       return signs < 0;
     };
-    while (full > 0 && padded(columns + (full - 1) * stride)) --full;
+    while (full > 0 && padded(full - 1)) --full;
     return full;
   }
 
   AUTOSPMV_INLINE void add_full(std::int64_t full, const T* x, T* sum) const {
-    constexpr int packs = lanes / Pack<T>::size;
+    constexpr int width = Pack<T>::size;
+    constexpr int packs = lanes / width;
     typename Pack<T>::Vector sums[packs] = {};
-    for (std::int64_t chunk = 0; chunk < full; ++chunk) {
+    for (std::int64_t c = 0; c < full; ++c) {
       for (int p = 0; p < packs; ++p) {
-        const auto slot = chunk * stride + p * Pack<T>::size;
-        Pack<T> value;
-        Pack<T> element;
-        value.load(values + slot);
-        element.gather(x, columns + slot);
-        sums[p] += value.elements * element.elements;
+        typename Pack<T>::Vector value_pack;
+        typename Pack<T>::Vector x_pack;
+        Pack<T>::fill(value_pack, [&](int i) AUTOSPMV_INLINE_LAMBDA { return value(c, p * width + i); });
+        Pack<T>::fill(x_pack, [&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
+        sums[p] += value_pack * x_pack;
       }
     }
     std::memcpy(sum, sums, sizeof sums);
@@ -91,12 +94,11 @@ struct Group {
 
   AUTOSPMV_INLINE void add_padded(std::int64_t full, const T* x, T* sum) const {
     int last = lanes;
-    for (std::int64_t chunk = full; chunk < chunks; ++chunk) {
+    for (std::int64_t c = full; c < chunks; ++c) {
       // Rows sorted by length end from the last one on.
-      while (last > 0 && !holds(chunk, last - 1)) --last;
+      while (last > 0 && !holds(c, last - 1)) --last;
       for (int lane = 0; lane < last; ++lane) {
-        const auto slot = chunk * stride + lane;
-        if (holds(chunk, lane)) sum[lane] += values[slot] * x[columns[slot]];
+        if (holds(c, lane)) sum[lane] += value(c, lane) * x[column(c, lane)];
       }
     }
   }
@@ -108,32 +110,27 @@ AUTOSPMV_INLINE void store(const SlicedMatrix<T>& sliced, std::int64_t position,
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
-// Lanes [first, first + lanes) of a slice.
-template <class T>
-AUTOSPMV_INLINE void multiply_group(const SlicedMatrix<T>& sliced, std::int64_t slice, std::int64_t first, T alpha,
-                                    const T* x, T beta, T* y) {
-  const auto start = static_cast<std::int64_t>(sliced.slice_chunks[static_cast<std::size_t>(slice)]);
-  const auto position = slice * sliced.slice_rows + first;
-  const auto slot = start * sliced.slice_rows + first;
-  const Group<T> group{sliced.values.data() + slot, sliced.columns.data() + slot,
-                       sliced.lengths.empty() ? nullptr : sliced.lengths.data() + position,
-                       sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - start, sliced.slice_rows};
-  T sum[lanes];
-  const auto full = group.full_chunks();
-  group.add_full(full, x, sum);
-  group.add_padded(full, x, sum);
-  const auto last = std::min<std::int64_t>(lanes, sliced.rows - position);
-  for (std::int64_t lane = 0; lane < last; ++lane) store(sliced, position + lane, sum[lane], alpha, beta, y);
-}
-
 // The groups of lanes, over all slices.
-template <class T>
-AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Share slices, Share groups, T alpha, const T* x,
-                                     T beta, T* y) {
+template <class T, class Columns, class Values>
+AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share slices,
+                                     Share groups, T alpha, const T* x, T beta, T* y) {
+  values.open();
   for (auto slice = slices.first; slice < slices.last; ++slice) {
-    for (auto group = groups.first; group < groups.last; ++group) {
-      if (slice * sliced.slice_rows + group * lanes >= sliced.rows) break;
-      multiply_group(sliced, slice, group * lanes, alpha, x, beta, y);
+    columns.open(slice);
+    const std::int64_t chunk = sliced.slice_chunks[static_cast<std::size_t>(slice)];
+    const std::int64_t chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - chunk;
+    for (auto first = groups.first * lanes; first < groups.last * lanes; first += lanes) {
+      const auto position = slice * sliced.slice_rows + first;
+      if (position >= sliced.rows) break;
+      const std::int32_t* lengths = sliced.lengths.empty() ? nullptr : sliced.lengths.data() + position;
+      const Group<T, Columns, Values> group{columns,           values, chunk * sliced.slice_rows + first, chunks,
+                                            sliced.slice_rows, lengths};
+      T sum[lanes];
+      const auto full = group.full_chunks();
+      group.add_full(full, x, sum);
+      group.add_padded(full, x, sum);
+      const auto last = std::min<std::int64_t>(lanes, sliced.rows - position);
+      for (std::int64_t lane = 0; lane < last; ++lane) store(sliced, position + lane, sum[lane], alpha, beta, y);
     }
   }
 }
@@ -141,28 +138,45 @@ AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Share slices
 // Slices of one row: CSR in another order of rows, without padding.
 template <class T>
 AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Share rows, T alpha, const T* x, T beta, T* y) {
-  auto first = static_cast<std::int64_t>(sliced.slice_chunks[static_cast<std::size_t>(rows.first)]);
+  const T* values = sliced.values.full.data();
+  const std::int32_t* columns = sliced.columns.full.data();
+  std::int64_t first = sliced.slice_chunks[static_cast<std::size_t>(rows.first)];
   for (auto position = rows.first; position < rows.last; ++position) {
     const std::int64_t last = sliced.slice_chunks[static_cast<std::size_t>(position) + 1];
-    const T sum = row_sum<4>(sliced.values.data() + first, sliced.columns.data() + first, last - first, x);
-    store(sliced, position, sum, alpha, beta, y);
+    store(sliced, position, row_sum<4>(values + first, columns + first, last - first, x), alpha, beta, y);
     first = last;
   }
 }
 
-// Multiversioned functions cannot be templates, so one overload stands for each type.
-#define AUTOSPMV_VERSIONS(T)                                                                                           \
-  AUTOSPMV_MULTIVERSION_SCALAR void groups_version(const SlicedMatrix<T>& sliced, Share slices, Share groups, T alpha, \
-                                                   const T* x, T beta, T* y) {                                         \
-    multiply_groups(sliced, slices, groups, alpha, x, beta, y);                                                        \
-  }                                                                                                                    \
-  AUTOSPMV_MULTIVERSION_SCALAR void rows_version(const SlicedMatrix<T>& sliced, Share rows, T alpha, const T* x,       \
-                                                 T beta, T* y) {                                                       \
-    multiply_rows(sliced, rows, alpha, x, beta, y);                                                                    \
+using OctetDistances = NearColumns<std::uint8_t>;
+using WordDistances = NearColumns<std::uint16_t>;
+
+// Multiversioned functions cannot be templates, so one overload stands for each type and encoding.
+#define AUTOSPMV_GROUPS(T, Columns, Values)                                                                         \
+  AUTOSPMV_MULTIVERSION_SCALAR void groups_version(const SlicedMatrix<T>& sliced, Columns columns, Values values,   \
+                                                   Share slices, Share groups, T alpha, const T* x, T beta, T* y) { \
+    multiply_groups(sliced, columns, values, slices, groups, alpha, x, beta, y);                                    \
+  }
+#define AUTOSPMV_ENCODINGS(T, Columns)             \
+  AUTOSPMV_GROUPS(T, Columns, FullValues<T>)       \
+  AUTOSPMV_GROUPS(T, Columns, DictionaryValues<T>) \
+  AUTOSPMV_GROUPS(T, Columns, OneValue<T>)
+#define AUTOSPMV_VERSIONS(T)                                                                                     \
+  AUTOSPMV_ENCODINGS(T, FullColumns)                                                                             \
+  AUTOSPMV_ENCODINGS(T, WordDistances)                                                                           \
+  AUTOSPMV_ENCODINGS(T, OctetDistances)                                                                          \
+  AUTOSPMV_MULTIVERSION_SCALAR void rows_version(const SlicedMatrix<T>& sliced, Share rows, T alpha, const T* x, \
+                                                 T beta, T* y) {                                                 \
+    multiply_rows(sliced, rows, alpha, x, beta, y);                                                              \
   }
 AUTOSPMV_VERSIONS(float)
 AUTOSPMV_VERSIONS(double)
+AUTOSPMV_GROUPS(double, FullColumns, NarrowValues<double>)
+AUTOSPMV_GROUPS(double, WordDistances, NarrowValues<double>)
+AUTOSPMV_GROUPS(double, OctetDistances, NarrowValues<double>)
 #undef AUTOSPMV_VERSIONS
+#undef AUTOSPMV_ENCODINGS
+#undef AUTOSPMV_GROUPS
 
 }  // namespace
 
@@ -219,7 +233,7 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values) {
   const auto threads = sliced.layout.threads;
   std::visit(
       [&](const auto* row_ptr) {
@@ -237,8 +251,8 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
           for (std::int64_t k = 0; k < chunks * threads; ++k) {
             const auto slot =
                 static_cast<std::size_t>((start + k / threads) * sliced.slice_rows * threads + lane + k % threads);
-            sliced.columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
-            sliced.values[slot] = k < length ? matrix.values[first + k] : T{0};
+            columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
+            values[slot] = k < length ? matrix.values[first + k] : T{0};
           }
         });
       },
@@ -247,26 +261,31 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) {
-  const std::int64_t groups = (sliced.slice_rows + lanes - 1) / lanes;
-  if (sliced.slices == 1) {
-    parallel_region(static_cast<std::int64_t>(sliced.values.size()) + sliced.rows, [&](int thread, int threads) {
-      groups_version(sliced, {0, 1}, share_of(groups, thread, threads), alpha, x, beta, y);
-    });
+  if (sliced.slice_rows == 1) {
+    for_each_share(sliced.slice_chunks.data(), sliced.slices,
+                   [&](Share rows) { rows_version(sliced, rows, alpha, x, beta, y); });
     return;
   }
-  for_each_share(sliced.slice_chunks.data(), sliced.slices, [&](Share slices) {
-    if (sliced.slice_rows == 1) {
-      rows_version(sliced, slices, alpha, x, beta, y);
-    } else {
-      groups_version(sliced, slices, {0, groups}, alpha, x, beta, y);
-    }
+  const std::int64_t groups = sliced.slice_rows / lanes;
+  with_columns(sliced.columns, [&](auto columns) {
+    with_values(sliced.values, [&](auto values) {
+      if (sliced.slices == 1) {
+        parallel_region(sliced.slots + sliced.rows, [&](int thread, int threads) {
+          groups_version(sliced, columns, values, {0, 1}, share_of(groups, thread, threads), alpha, x, beta, y);
+        });
+        return;
+      }
+      for_each_share(sliced.slice_chunks.data(), sliced.slices, [&](Share slices) {
+        groups_version(sliced, columns, values, slices, {0, groups}, alpha, x, beta, y);
+      });
+    });
   });
 }
 
-#define AUTOSPMV_SLICED(T)                                                 \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t); \
-  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);         \
-  template void fill(const CsrView<T>&, SlicedMatrix<T>&);                 \
+#define AUTOSPMV_SLICED(T)                                                                  \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t);                  \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);                          \
+  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Array<std::int32_t>&, Array<T>&); \
   template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

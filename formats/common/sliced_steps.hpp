@@ -18,8 +18,9 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
 /// Offsets from counts, in place; returns the total, which may be past what the offsets can hold.
 std::int64_t scan_chunks(Array<std::int32_t>& chunks);
 
+/// Writes the slots, not encoded, and the lengths.
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values);
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y);
@@ -34,7 +35,8 @@ template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream);
 std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream);
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream);
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream);
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Stream stream);
 

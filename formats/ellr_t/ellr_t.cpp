@@ -32,15 +32,17 @@ class EllrT final : public Format<T> {
   }
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
-    if (device.backend == Backend::host) return {{"T", {1}}};
+    const auto values = value_bits_for<T>(features);
+    if (device.backend == Backend::host) return {{"T", {1}}, {"value_bits", values}};
     std::vector<std::int64_t> threads{1, 2, 4, 8};
     if (features.npr_mean > 64) threads = {8, 4, 16, 32};
-    return {{"block", {256, 128, 512}}, {"T", threads}};
+    return {{"block", {256, 128, 512}}, {"value_bits", values}, {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
     const auto layout = layout_of(params);
     const std::int64_t chunks = (features.npr_max + layout.threads - 1) / layout.threads;
     const double slots = static_cast<double>(features.rows + 15) * static_cast<double>(chunks * layout.threads);
@@ -69,12 +71,14 @@ class EllrT final : public Format<T> {
     layout.threads = params["T"];
     layout.keep_lengths = true;
     layout.block = static_cast<int>(params.find("block").value_or(256));
+    layout.value_bits = static_cast<int>(params["value_bits"]);
     return layout;
   }
 
   static std::vector<Allowed> allowed(const Device& device) {
-    if (device.backend == Backend::host) return {{"T", {1}}};
-    return {{"T", {1, 2, 4, 8, 16, 32}}, {"block", {128, 256, 512}}};
+    const auto values = all_value_bits<T>();
+    if (device.backend == Backend::host) return {{"T", {1}}, {"value_bits", values}};
+    return {{"T", {1, 2, 4, 8, 16, 32}}, {"block", {128, 256, 512}}, {"value_bits", values}};
   }
 };
 

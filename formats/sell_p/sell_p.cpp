@@ -40,19 +40,26 @@ class SellP final : public Format<T> {
     // Sorting buys nothing where the slices are full as they are.
     std::vector<std::int64_t> windows{1};
     if (features.sliced_ell_padding[1] > 1.02) windows = {4096, 256, whole, 1};
-    if (device.backend == Backend::host) return {{"C", {16, 1}}, {"T", {1}}, {"sigma", windows}};
+    const auto values = value_bits_for<T>(features);
+    const auto columns = column_bits_for(features.slice_span_max);
+    if (device.backend == Backend::host) {
+      return {{"C", {16, 1}}, {"T", {1}}, {"column_bits", columns}, {"sigma", windows}, {"value_bits", values}};
+    }
     std::vector<std::int64_t> threads{1, 2, 4};
     // Few rows cannot fill the device with one thread each, and long rows keep one busy for too long.
     const double rows_wanted = 1024.0 * device.multiprocessors;
     if (features.npr_mean > 24 || static_cast<double>(features.rows) < rows_wanted) threads = {4, 8, 2, 16, 1, 32};
-    return {{"C", {32}}, {"sigma", windows}, {"T", threads}};
+    return {{"C", {32}}, {"column_bits", columns}, {"sigma", windows}, {"value_bits", values}, {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    if (auto refusal = refuse_plain_csr(params)) return *refusal;
+    if (auto refusal = refuse_shape(params)) return *refusal;
+    if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
     const auto layout = layout_of(params);
+    // Of slices of 32 rows in their own order: sorting brings rows together that are further apart.
+    if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
     const double slots = static_cast<double>(features.nnz) * padding(features, layout);
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots);
@@ -67,11 +74,13 @@ class SellP final : public Format<T> {
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
                                                            const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    if (auto refusal = refuse_plain_csr(params)) return *refusal;
+    if (auto refusal = refuse_shape(params)) return *refusal;
     return SlicedOperator<T>::make(matrix, layout_of(params), device);
   }
 
  private:
+  using Values = std::vector<std::int64_t>;
+
   // sigma = 0: a window of all rows, whatever their number.
   static constexpr std::int64_t whole = 0;
 
@@ -80,11 +89,16 @@ class SellP final : public Format<T> {
     layout.slice_rows = params["C"];
     layout.threads = params["T"];
     layout.sort_window = params["sigma"] == whole ? std::int64_t{1} << 31 : params["sigma"];
+    layout.column_bits = static_cast<int>(params["column_bits"]);
+    layout.value_bits = static_cast<int>(params["value_bits"]);
     return layout;
   }
 
-  static std::optional<Refusal> refuse_plain_csr(const Params& params) {
-    if (params["C"] == 1 && params["sigma"] == 1) return Refusal{"parameters: C=1 without sorting is CSR"};
+  static std::optional<Refusal> refuse_shape(const Params& params) {
+    if (params["C"] > 1) return std::nullopt;
+    if (params["sigma"] == 1) return Refusal{"parameters: C=1 without sorting is CSR"};
+    const bool full = params["column_bits"] == 32 && params["value_bits"] == full_value_bits<T>;
+    if (!full) return Refusal{"parameters: C=1 stores columns and values in full"};
     return std::nullopt;
   }
 
@@ -104,9 +118,12 @@ class SellP final : public Format<T> {
   }
 
   static std::vector<Allowed> allowed(const Device& device) {
-    const std::vector<std::int64_t> windows{1, 64, 256, 1024, 4096, 16384, 65536, whole};
-    if (device.backend == Backend::host) return {{"C", {1, 16, 32, 64, 128}}, {"T", {1}}, {"sigma", windows}};
-    return {{"C", {16, 32, 64, 128}}, {"T", {1, 2, 4, 8, 16, 32}}, {"sigma", windows}};
+    const bool host = device.backend == Backend::host;
+    return {{"C", host ? Values{1, 16, 32, 64, 128} : Values{16, 32, 64, 128}},
+            {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
+            {"sigma", {1, 64, 256, 1024, 4096, 16384, 65536, whole}},
+            {"column_bits", {8, 16, 32}},
+            {"value_bits", all_value_bits<T>()}};
   }
 };
 

@@ -1,0 +1,198 @@
+// Encodings: columns and values in fewer bytes than CSR spends on them, given back bit for bit. They know nothing of
+// the layout: a format stores one column and one value a slot, in whatever order, and reads them back through the
+// readers below.
+//
+//   value_bits    64, 32 (the width of T)  as they are
+//                 32 (of double)           as float, where every value survives double -> float -> double
+//                 8                        as an index into a dictionary of up to 255 values; index 0 is +0.0
+//                 0                        not at all: every value is the same one
+//   column_bits   32                       as they are
+//                 16, 8                    as the distance from the smallest column of a unit: of slots that lie
+//                 together
+//
+// Padding is a slot whose column is -1; in the shorter encodings, the largest distance stands for it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/error.hpp"
+#include "core/host_device.hpp"
+#include "features/features.hpp"
+
+namespace autospmv::formats {
+
+// ---- Values
+
+template <class T>
+inline constexpr int full_value_bits = 8 * static_cast<int>(sizeof(T));
+
+/// Values of a dictionary, the +0.0 at its start not among them.
+inline constexpr std::int64_t largest_dictionary = 255;
+
+template <class T>
+struct EncodedValues {
+  int bits = full_value_bits<T>;
+  Array<T> full;
+  Array<float> narrow;
+  Array<std::uint8_t> indices;
+  Array<T> table;  ///< the dictionary, or the one value
+
+  [[nodiscard]] std::int64_t bytes() const { return full.bytes() + narrow.bytes() + indices.bytes() + table.bytes(); }
+};
+
+/// Stores values in so many bits; or in full, and returns false, where that would lose any. Slots whose column is
+/// negative hold no value; without columns, every slot does. Waits for the stream unless the values stay in full.
+template <class T>
+bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns, Stream stream);
+
+/// Every choice of value_bits.
+template <class T>
+std::vector<std::int64_t> all_value_bits() {
+  if constexpr (full_value_bits < T >> 32) return {0, 8, 32, full_value_bits<T>};
+  return {0, 8, 32};
+}
+
+/// Why values cannot be stored in so many bits, going by the features.
+template <class T>
+std::optional<Refusal> refuse_value_bits(const Features& features, std::int64_t bits);
+
+/// The fewest bits for these values, and those of T: what is worth trying.
+template <class T>
+std::vector<std::int64_t> value_bits_for(const Features& features);
+
+// ---- Columns
+
+struct EncodedColumns {
+  int bits = 32;
+  Array<std::int32_t> full;
+  Array<std::uint16_t> words;
+  Array<std::uint8_t> octets;
+  Array<std::int32_t> bases;  ///< smallest column of each unit
+
+  [[nodiscard]] std::int64_t bytes() const { return full.bytes() + words.bytes() + octets.bytes() + bases.bytes(); }
+};
+
+/// The largest distance within a unit that so many bits hold.
+inline std::int64_t largest_distance(std::int64_t column_bits) { return (std::int64_t{1} << column_bits) - 2; }
+
+/// Why columns of units that span so many columns cannot be stored in so many bits.
+std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits);
+
+/// The fewest bits for units of such a span, and 32: what is worth trying.
+std::vector<std::int64_t> column_bits_for(std::int64_t span);
+
+/// Slots that lie together: unit u holds [offsets[u] width, offsets[u + 1] width).
+struct SlotUnits {
+  const std::int32_t* offsets = nullptr;
+  std::int64_t count = 0;
+  std::int64_t width = 1;
+};
+
+/// Stores columns in so many bits; or in full, and returns false, where a unit's columns lie too far apart. Waits for
+/// the stream unless the columns stay in full.
+bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
+
+// ---- Readers, by value in a kernel. open() comes first.
+
+namespace detail {
+/// Matrix entries are read once a product: they should not push x out of a device's caches.
+template <class V>
+AUTOSPMV_HD inline V read_once(const V* address) {
+#ifdef __CUDA_ARCH__
+  return __ldcs(address);
+#else
+  return *address;
+#endif
+}
+template <class V>
+AUTOSPMV_HD inline V read_often(const V* address) {
+#ifdef __CUDA_ARCH__
+  return __ldg(address);
+#else
+  return *address;
+#endif
+}
+}  // namespace detail
+
+template <class T>
+struct FullValues {
+  const T* values;
+
+  AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return detail::read_once(values + slot); }
+};
+
+template <class T>
+struct NarrowValues {
+  const float* values;
+
+  AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(detail::read_once(values + slot)); }
+};
+
+template <class T>
+struct DictionaryValues {
+  const std::uint8_t* indices;
+  const T* table;
+
+  AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
+    return detail::read_often(table + detail::read_once(indices + slot));
+  }
+};
+
+template <class T>
+struct OneValue {
+  const T* table;
+  T value{};
+
+  // From memory, not with the kernel's arguments: a captured product must see new values.
+  AUTOSPMV_HD void open() { value = detail::read_often(table); }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
+};
+
+/// Calls body(reader) with the reader of these values.
+template <class T, class Body>
+void with_values(const EncodedValues<T>& values, const Body& body) {
+  if (values.bits == 0) return body(OneValue<T>{values.table.data()});
+  if (values.bits == 8) return body(DictionaryValues<T>{values.indices.data(), values.table.data()});
+  if constexpr (full_value_bits < T >> 32) {
+    if (values.bits == 32) return body(NarrowValues<T>{values.narrow.data()});
+  }
+  body(FullValues<T>{values.full.data()});
+}
+
+/// open() is called for every unit before its slots are read.
+struct FullColumns {
+  const std::int32_t* columns;
+
+  AUTOSPMV_HD void open(std::int64_t /*unit*/) {}
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return detail::read_once(columns + slot); }
+};
+
+template <class Distance>
+struct NearColumns {
+  const Distance* distances;
+  const std::int32_t* bases;
+  std::int32_t base = 0;
+
+  AUTOSPMV_HD void open(std::int64_t unit) { base = detail::read_often(bases + unit); }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
+    constexpr std::int32_t padding = static_cast<Distance>(-1);
+    const std::int32_t distance = detail::read_once(distances + slot);
+    return distance == padding ? -1 : base + distance;
+  }
+};
+
+template <class Body>
+void with_columns(const EncodedColumns& columns, const Body& body) {
+  if (columns.bits == 8) return body(NearColumns<std::uint8_t>{columns.octets.data(), columns.bases.data()});
+  if (columns.bits == 16) return body(NearColumns<std::uint16_t>{columns.words.data(), columns.bases.data()});
+  body(FullColumns{columns.full.data()});
+}
+
+}  // namespace autospmv::formats
