@@ -17,7 +17,8 @@ AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_p
   auto first = static_cast<std::int64_t>(row_ptr[rows.first]);
   for (std::int64_t row = rows.first; row < rows.last; ++row) {
     const auto last = static_cast<std::int64_t>(row_ptr[row + 1]);
-    const T sum = row_sum<Lanes>(values + first, columns + first, last - first, x);
+    const T sum = row_sum<Lanes, T>(
+        last - first, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA { return values[first + k] * x[columns[first + k]]; });
     y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
     first = last;
   }

@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
 
@@ -9,7 +10,7 @@ namespace autospmv::formats::cuda_steps {
 
 namespace {
 
-constexpr int unroll = 4;
+constexpr int default_unroll = 4;
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
@@ -93,7 +94,7 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView
 }
 
 // `count` slots of one thread, `stride` apart.
-template <bool marked, class T, class Columns, class Values>
+template <bool marked, int unroll, class T, class Columns, class Values>
 __device__ __forceinline__ T sum_slots(const Columns& columns, const Values& values, std::int64_t slot,
                                        std::int64_t stride, std::int32_t count, const T* x) {
   T sum = 0;
@@ -120,36 +121,68 @@ __device__ __forceinline__ T sum_slots(const Columns& columns, const Values& val
   return sum;
 }
 
-// 2^log_threads threads a row: not a template argument, as it costs a few shifts among loads.
-template <class T, class Columns, class Values>
-__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, int log_threads, T alpha,
+// How the threads of a warp share rows: 2^log_threads neighbours for each, which read the neighbouring slots of a
+// chunk, or 2^log_split parts of the warp, which take turns at the chunks of the same rows and so read runs of slots in
+// any layout. Not template arguments, as they cost a few shifts among loads.
+struct Sharing {
+  int log_threads;
+  int log_split;
+
+  [[nodiscard]] __device__ int log_rows_of_warp() const { return 5 - log_threads - log_split; }
+  [[nodiscard]] __device__ std::int64_t position(std::int64_t thread) const {
+    const auto row = static_cast<int>(thread >> log_threads) & ((1 << log_rows_of_warp()) - 1);
+    return (thread >> 5 << log_rows_of_warp()) + row;
+  }
+  /// This thread among those of its row.
+  [[nodiscard]] __device__ int neighbour(std::int64_t thread) const {
+    return static_cast<int>(thread) & ((1 << log_threads) - 1);
+  }
+  [[nodiscard]] __device__ int turn(std::int64_t thread) const {
+    return static_cast<int>(thread & 31) >> (5 - log_split);
+  }
+  /// Right in the first thread of each row.
+  template <class T>
+  [[nodiscard]] __device__ T sum(T value) const {
+    for (int lanes = 1 << log_threads >> 1; lanes > 0; lanes >>= 1) {
+      value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(lanes));
+    }
+    for (int lanes = 16; lanes >= 32 >> log_split; lanes >>= 1) {
+      value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(lanes));
+    }
+    return value;
+  }
+};
+
+template <int unroll, class T, class Columns, class Values>
+__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, Sharing sharing, T alpha,
                                 const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto thread = global_thread();
-  const auto position = thread >> log_threads;
+  const auto position = sharing.position(thread);
   const bool inside = position < sliced.rows;
+  const int neighbour = sharing.neighbour(thread);
+  const int turn = sharing.turn(thread);
   T sum = 0;
   if (inside) {
     const auto slice = sliced.slices == 1 ? 0 : position / sliced.slice_rows;
-    const auto stride = sliced.slice_rows << log_threads;
-    const std::int64_t chunk = sliced.slice_chunks[slice];
-    const auto slot = chunk * stride + (thread - slice * stride);
+    const auto chunk_slots = sliced.slice_rows << sharing.log_threads;
+    const std::int64_t first_chunk = sliced.slice_chunks[slice];
+    const auto lane = ((position - slice * sliced.slice_rows) << sharing.log_threads) + neighbour;
+    const auto slot = (first_chunk + turn) * chunk_slots + lane;
+    const auto stride = chunk_slots << sharing.log_split;
+    const auto turns = [&](int chunks) { return (chunks - turn + (1 << sharing.log_split) - 1) >> sharing.log_split; };
     values.open();
     columns.open(slice);
     if (sliced.lengths == nullptr) {
-      const auto chunks = static_cast<std::int32_t>(sliced.slice_chunks[slice + 1] - chunk);
-      sum = sum_slots<true>(columns, values, slot, stride, chunks, x);
+      const auto chunks = static_cast<int>(sliced.slice_chunks[slice + 1] - first_chunk);
+      sum = sum_slots<true, unroll>(columns, values, slot, stride, turns(chunks), x);
     } else {
-      const int threads = 1 << log_threads;
-      const int mine = sliced.lengths[position] - static_cast<int>(thread & (threads - 1));
-      sum = sum_slots<false>(columns, values, slot, stride, (mine + threads - 1) >> log_threads, x);
+      const int threads = 1 << sharing.log_threads;
+      const int chunks = (sliced.lengths[position] - neighbour + threads - 1) >> sharing.log_threads;
+      sum = sum_slots<false, unroll>(columns, values, slot, stride, turns(chunks), x);
     }
   }
-  for (int lanes = 1 << log_threads >> 1; lanes > 0; lanes >>= 1) {
-    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
-  }
-  if (inside && (thread & ((1 << log_threads) - 1)) == 0) {
-    store_row(y, sliced.row_at(position), alpha, sum, beta);
-  }
+  sum = sharing.sum(sum);
+  if (inside && neighbour == 0 && turn == 0) store_row(y, sliced.row_at(position), alpha, sum, beta);
 }
 
 }  // namespace
@@ -209,15 +242,24 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Stream stream) {
-  const int block = sliced.layout.block;
-  const auto grid = cuda::grid_for(sliced.rows * sliced.layout.threads, block);
-  const int log_threads = std::countr_zero(static_cast<std::uint64_t>(sliced.layout.threads));
-  with_columns(sliced.columns, [&](auto columns) {
-    with_values(sliced.values, [&](auto values) {
-      multiply_kernel<<<grid, block, 0, stream.handle>>>(view_of(sliced), columns, values, log_threads, alpha, x, beta,
-                                                         y);
+  const auto& layout = sliced.layout;
+  const auto log = [](std::int64_t power) { return std::countr_zero(static_cast<std::uint64_t>(power)); };
+  const Sharing sharing{log(layout.threads), log(layout.split)};
+  const auto grid = cuda::grid_for(sliced.rows * layout.threads * layout.split, layout.block);
+  if (layout.unroll != default_unroll) {
+    dispatch<2, 8>(layout.unroll, [&](auto unroll) {
+      multiply_kernel<unroll.value><<<grid, layout.block, 0, stream.handle>>>(
+          view_of(sliced), FullColumns{sliced.columns.full.data()}, FullValues<T>{sliced.values.full.data()}, sharing,
+          alpha, x, beta, y);
     });
-  });
+  } else {
+    with_columns(sliced.columns, [&](auto columns) {
+      with_values(sliced.values, [&](auto values) {
+        multiply_kernel<default_unroll>
+            <<<grid, layout.block, 0, stream.handle>>>(view_of(sliced), columns, values, sharing, alpha, x, beta, y);
+      });
+    });
+  }
   cuda::check_launch();
 }
 

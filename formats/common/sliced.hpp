@@ -36,6 +36,8 @@ struct SlicedLayout {
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
   bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
   int block = 256;                  ///< CUDA: threads a block
+  std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
+  int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
   int column_bits = 32;             ///< 32; 16 or 8 where slices are small
   int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
 };

@@ -136,15 +136,29 @@ AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns colu
 }
 
 // Slices of one row: CSR in another order of rows, without padding.
-template <class T>
-AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Share rows, T alpha, const T* x, T beta, T* y) {
-  const T* values = sliced.values.full.data();
-  const std::int32_t* columns = sliced.columns.full.data();
+template <class T, class Columns, class Values>
+AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share rows, T alpha,
+                                   const T* x, T beta, T* y) {
+  values.open();
   std::int64_t first = sliced.slice_chunks[static_cast<std::size_t>(rows.first)];
   for (auto position = rows.first; position < rows.last; ++position) {
+    columns.open(position);
     const std::int64_t last = sliced.slice_chunks[static_cast<std::size_t>(position) + 1];
-    store(sliced, position, row_sum<4>(values + first, columns + first, last - first, x), alpha, beta, y);
+    const T sum = row_sum<4, T>(last - first, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+      return values.at(first + k) * x[columns.at(first + k)];
+    });
+    store(sliced, position, sum, alpha, beta, y);
     first = last;
+  }
+}
+
+template <class T, class Columns, class Values>
+AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Columns& columns, const Values& values,
+                                     Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
+  if (sliced.slice_rows == 1) {
+    multiply_rows(sliced, columns, values, slices, alpha, x, beta, y);
+  } else {
+    multiply_groups(sliced, columns, values, slices, groups, alpha, x, beta, y);
   }
 }
 
@@ -153,22 +167,18 @@ using WordDistances = NearColumns<std::uint16_t>;
 
 // Multiversioned functions cannot be templates, so one overload stands for each type and encoding.
 #define AUTOSPMV_GROUPS(T, Columns, Values)                                                                         \
-  AUTOSPMV_MULTIVERSION_SCALAR void groups_version(const SlicedMatrix<T>& sliced, Columns columns, Values values,   \
+  AUTOSPMV_MULTIVERSION_SCALAR void slices_version(const SlicedMatrix<T>& sliced, Columns columns, Values values,   \
                                                    Share slices, Share groups, T alpha, const T* x, T beta, T* y) { \
-    multiply_groups(sliced, columns, values, slices, groups, alpha, x, beta, y);                                    \
+    multiply_slices(sliced, columns, values, slices, groups, alpha, x, beta, y);                                    \
   }
 #define AUTOSPMV_ENCODINGS(T, Columns)             \
   AUTOSPMV_GROUPS(T, Columns, FullValues<T>)       \
   AUTOSPMV_GROUPS(T, Columns, DictionaryValues<T>) \
   AUTOSPMV_GROUPS(T, Columns, OneValue<T>)
-#define AUTOSPMV_VERSIONS(T)                                                                                     \
-  AUTOSPMV_ENCODINGS(T, FullColumns)                                                                             \
-  AUTOSPMV_ENCODINGS(T, WordDistances)                                                                           \
-  AUTOSPMV_ENCODINGS(T, OctetDistances)                                                                          \
-  AUTOSPMV_MULTIVERSION_SCALAR void rows_version(const SlicedMatrix<T>& sliced, Share rows, T alpha, const T* x, \
-                                                 T beta, T* y) {                                                 \
-    multiply_rows(sliced, rows, alpha, x, beta, y);                                                              \
-  }
+#define AUTOSPMV_VERSIONS(T)           \
+  AUTOSPMV_ENCODINGS(T, FullColumns)   \
+  AUTOSPMV_ENCODINGS(T, WordDistances) \
+  AUTOSPMV_ENCODINGS(T, OctetDistances)
 AUTOSPMV_VERSIONS(float)
 AUTOSPMV_VERSIONS(double)
 AUTOSPMV_GROUPS(double, FullColumns, NarrowValues<double>)
@@ -261,22 +271,17 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) {
-  if (sliced.slice_rows == 1) {
-    for_each_share(sliced.slice_chunks.data(), sliced.slices,
-                   [&](Share rows) { rows_version(sliced, rows, alpha, x, beta, y); });
-    return;
-  }
   const std::int64_t groups = sliced.slice_rows / lanes;
   with_columns(sliced.columns, [&](auto columns) {
     with_values(sliced.values, [&](auto values) {
-      if (sliced.slices == 1) {
+      if (sliced.layout.slice_rows == 0) {
         parallel_region(sliced.slots + sliced.rows, [&](int thread, int threads) {
-          groups_version(sliced, columns, values, {0, 1}, share_of(groups, thread, threads), alpha, x, beta, y);
+          slices_version(sliced, columns, values, {0, 1}, share_of(groups, thread, threads), alpha, x, beta, y);
         });
         return;
       }
       for_each_share(sliced.slice_chunks.data(), sliced.slices, [&](Share slices) {
-        groups_version(sliced, columns, values, slices, {0, groups}, alpha, x, beta, y);
+        slices_version(sliced, columns, values, slices, {0, groups}, alpha, x, beta, y);
       });
     });
   });

@@ -226,24 +226,34 @@ TEST(ConformanceSuite, UnknownAndMissingParametersAreRefused) {
   }
 }
 
+// New values may need more bits than those that a candidate was built for.
+void expect_new_values_reach_every_format(const HostCsr<double>& source, const Device& device) {
+  const Scenario<double> scenario{"", [&] { return source; }};
+  const Case<double> on(scenario, device);
+  auto new_values = source.values;
+  for (auto& value : new_values) value = -3 * value + 1;
+  new_values.back() = 0.1;
+  for (const auto* format : all_formats<double>()) {
+    for (const auto& params : format->params(on.features, device).combinations()) {
+      Case<double> fresh(scenario, device);
+      auto built = format->build(fresh.view, params, device);
+      if (!built) continue;
+      SCOPED_TRACE(format->info().name + " " + params.text());
+      fresh.matrix->update_values(new_values);
+      synchronize(device);
+      fresh.view = fresh.matrix->on(device);
+      (*built)->update_values(fresh.view, setup_stream(device));
+      expect_product<double>(fresh, **built, 1, 0);
+    }
+  }
+}
+
 TEST(ConformanceSuite, NewValuesReachEveryFormat) {
   for (const auto& device : devices()) {
-    auto source = generate<double>("gen:circuit:2000");
-    Case<double> on({"circuit", [&] { return source; }}, device);
-    for (auto& value : source.values) value = -3 * value + 1;
-    for (const auto* format : all_formats<double>()) {
-      for (const auto& params : format->params(on.features, device).combinations()) {
-        Case<double> fresh({"circuit", [] { return generate<double>("gen:circuit:2000"); }}, device);
-        auto built = format->build(fresh.view, params, device);
-        if (!built) continue;
-        SCOPED_TRACE(format->info().name + " " + params.text());
-        fresh.matrix->update_values(source.values);
-        synchronize(device);
-        fresh.view = fresh.matrix->on(device);
-        (*built)->update_values(fresh.view, setup_stream(device));
-        expect_product<double>(fresh, **built, 1, 0);
-      }
-    }
+    expect_new_values_reach_every_format(generate<double>("gen:circuit:2000"), device);
+    expect_new_values_reach_every_format(with_few_values(generate<double>("gen:pde:9"), 1), device);
+    expect_new_values_reach_every_format(with_few_values(generate<double>("gen:circuit:1000"), 9), device);
+    expect_new_values_reach_every_format(with_float_values(generate<double>("gen:fem:5:3")), device);
   }
 }
 

@@ -48,6 +48,24 @@ HostCsr<T> with_stored_zeros(HostCsr<T> matrix) {
   return matrix;
 }
 
+/// Values that repeat with a period, +0.0 and -0.0 among them from a period of 3 on; a period of 1 makes them all
+/// equal.
+template <class T>
+HostCsr<T> with_few_values(HostCsr<T> matrix, std::size_t period) {
+  for (std::size_t k = 0; k < matrix.values.size(); ++k) {
+    const auto value = static_cast<T>(random_value(13, k % period));
+    matrix.values[k] = k % period == 1 ? T{0} : k % period == 2 ? -T{0} : value;
+  }
+  return matrix;
+}
+
+/// Full-precision floats, whatever T.
+template <class T>
+HostCsr<T> with_float_values(HostCsr<T> matrix) {
+  for (auto& value : matrix.values) value = static_cast<T>(static_cast<float>(value));
+  return matrix;
+}
+
 template <class T>
 std::vector<Scenario<T>> scenarios() {
   const auto lengths = [](std::int64_t rows, std::int64_t cols, auto length, std::int64_t step = 1) {
@@ -74,6 +92,12 @@ std::vector<Scenario<T>> scenarios() {
        Entries::with_infinities},
       {"infinities_on_a_grid", [] { return generate<T>("gen:pde:9"); }, Entries::with_infinities},
       {"nan_in_x", lengths(999, 512, uneven), Entries::with_nan},
+      {"equal_values", [=] { return with_few_values(from_lengths<T>(999, 512, uneven), 1); }, Entries::with_infinities},
+      {"few_values", [=] { return with_few_values(from_lengths<T>(999, 512, uneven), 200); }, Entries::with_infinities},
+      {"float_values", [=] { return with_float_values(from_lengths<T>(999, 512, uneven)); }, Entries::with_infinities},
+      {"equal_values_on_a_grid", [] { return with_few_values(generate<T>("gen:pde:11"), 1); }},
+      {"few_values_in_blocks", [] { return with_few_values(generate<T>("gen:fem:6:3"), 7); }},
+      {"float_values_in_blocks", [] { return with_float_values(generate<T>("gen:fem:6:3")); }},
       {"wide", lengths(64, 100000, constant(40), 991)},
       {"tall", lengths(
                    100000, 64, [](std::int64_t row) { return row % 5; }, 3)},

@@ -1,0 +1,72 @@
+// hll: hacked ELLPACK. Rows in hacks, a multiple of 32 of them, each hack ELLPACK for itself with the length of each
+// row beside it, so that a long row pads its own hack only; 1, 2 or 4 threads a row on the same data.
+//
+//   hacks of 2:  a b .   values  a d | b .     hack offsets 0 4 10     lengths 2 1 3 1
+//                d . .           e h | f . | g .
+//                e f g
+//                h . .
+//
+// The sliced core with lengths: formats/common/sliced.hpp.
+
+#include "formats/common/sliced_format.hpp"
+
+namespace autospmv::formats::hll {
+
+namespace {
+
+template <class T>
+class Hll final : public SlicedFormat<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "hll",
+        .version = 1,
+        .summary = "hacked ELLPACK: ELLPACK in hacks of a multiple of 32 rows",
+        .paper =
+            "Barbieri, Cardellini, Fanfarillo, Filippone, \"Sparse matrix-vector multiplication on GPGPUs\", 2017, 3.2",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    const auto values = value_bits_for<T>(features);
+    const auto columns = column_bits_for(features.slice_span_max);
+    if (device.backend == Backend::host) return {{"hack", {32}}, {"column_bits", columns}, {"value_bits", values}};
+    return {{"column_bits", columns}, {"value_bits", values}, {"threads", {1, 2, 4}}, {"hack", {32, 64}}};
+  }
+
+ private:
+  using Values = typename SlicedFormat<T>::Values;
+
+  [[nodiscard]] SlicedLayout layout_of(const Params& params) const override {
+    SlicedLayout layout;
+    layout.slice_rows = params["hack"];
+    layout.keep_lengths = true;
+    layout.split = params.find("threads").value_or(1);
+    layout.column_bits = static_cast<int>(params["column_bits"]);
+    layout.value_bits = static_cast<int>(params["value_bits"]);
+    return layout;
+  }
+
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    std::vector<Allowed> all{
+        {"hack", {32, 64, 96, 128, 256}}, {"column_bits", {8, 16, 32}}, {"value_bits", all_value_bits<T>()}};
+    if (device.backend == Backend::cuda) all.push_back({"threads", {1, 2, 4}});
+    return all;
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Hll<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::hll
