@@ -107,10 +107,12 @@ __device__ __forceinline__ T sum_slots(const Columns& columns, const Values& val
       column[u] = columns.at(slot + u * stride);
       value[u] = values.at(slot + u * stride);
     }
+    // All elements of x on their way before the first is used: a test around each load would wait for it.
+    T element[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      if (!marked || column[u] >= 0) sum += value[u] * load_x(x + column[u]);
-    }
+    for (int u = 0; u < unroll; ++u) element[u] = !marked || column[u] >= 0 ? load_x(x + column[u]) : T{0};
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum = !marked || column[u] >= 0 ? sum + value[u] * element[u] : sum;
     slot += unroll * stride;
   }
   for (; done < count; ++done) {

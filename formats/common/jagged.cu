@@ -1,0 +1,143 @@
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/jagged_steps.hpp"
+#include "formats/common/kernel.cuh"
+#include "formats/common/sliced_steps.hpp"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+constexpr int unroll = 4;
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+template <class Offset>
+__global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* row_order, std::int64_t rows,
+                               std::int32_t* lengths) {
+  const auto p = global_thread();
+  if (p >= rows) return;
+  const auto row = row_order[p];
+  lengths[p] = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
+}
+
+// Diagonal j reaches as far as the decreasing lengths are above j.
+__global__ void reaches_kernel(const std::int32_t* lengths, std::int64_t rows, std::int64_t diagonals, std::int64_t pad,
+                               std::int64_t* reaches) {
+  const auto diagonal = global_thread();
+  if (diagonal > diagonals) return;
+  std::int64_t low = 0;
+  for (std::int64_t high = rows; low < high;) {
+    const auto middle = low + (high - low) / 2;
+    if (lengths[middle] > diagonal) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  reaches[diagonal] = (low + pad - 1) / pad * pad;
+}
+
+template <class T, class Offset>
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* row_order,
+                            const std::int32_t* lengths, const std::int64_t* starts, std::int32_t* columns, T* values) {
+  const auto p = global_thread();
+  if (p >= matrix.rows) return;
+  const std::int64_t first = row_ptr[row_order[p]];
+  for (std::int32_t k = 0; k < lengths[p]; ++k) {
+    columns[starts[k] + p] = matrix.col_idx[first + k];
+    values[starts[k] + p] = matrix.values[first + k];
+  }
+}
+
+template <class T, class Values>
+__global__ void multiply_kernel(const std::int32_t* row_order, const std::int32_t* lengths, const std::int64_t* starts,
+                                FullColumns columns, Values values, std::int64_t rows, T alpha, const T* __restrict__ x,
+                                T beta, T* __restrict__ y) {
+  const auto p = global_thread();
+  if (p >= rows) return;
+  const int length = lengths[p];
+  values.open();
+  T sum = 0;
+  int k = 0;
+  for (; k + unroll <= length; k += unroll) {
+    std::int32_t column[unroll];
+    T value[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const auto slot = __ldg(starts + k + u) + p;
+      column[u] = columns.at(slot);
+      value[u] = values.at(slot);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * load_x(x + column[u]);
+  }
+  for (; k < length; ++k) {
+    const auto slot = __ldg(starts + k) + p;
+    sum += values.at(slot) * load_x(x + columns.at(slot));
+  }
+  store_row(y, row_order[p], alpha, sum, beta);
+}
+
+}  // namespace
+
+template <class T>
+std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged, Place place, Stream stream) {
+  if (matrix.rows == 0) return 0;
+  jagged.row_order = sort_rows(matrix, matrix.rows, place, stream);
+  jagged.lengths = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place);
+  std::visit(
+      [&](const auto* row_ptr) {
+        lengths_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+            row_ptr, jagged.row_order.data(), matrix.rows, jagged.lengths.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  const std::int64_t diagonals = cuda::read(jagged.lengths.data(), stream);
+  // One more than there are diagonals: the offset past the last is the number of slots.
+  jagged.starts = Array<std::int64_t>(static_cast<std::size_t>(diagonals) + 1, place);
+  reaches_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, stream.handle>>>(
+      jagged.lengths.data(), matrix.rows, diagonals, jagged.layout.pad, jagged.starts.data());
+  cuda::check_launch();
+  cuda::exclusive_scan(jagged.starts.data(), jagged.starts.data(), diagonals + 1, place, stream);
+  return cuda::read(jagged.starts.data() + diagonals, stream);
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream) {
+  if (matrix.rows == 0) return;
+  if (jagged.layout.pad > 1) {
+    fill_bytes(columns.data(), 0xff, static_cast<std::size_t>(columns.bytes()), columns.place(), stream);
+    fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
+  }
+  std::visit(
+      [&](const auto* row_ptr) {
+        fill_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, jagged.row_order.data(), jagged.lengths.data(), jagged.starts.data(), columns.data(),
+            values.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+template <class T>
+void multiply(const JaggedMatrix<T>& jagged, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const int block = jagged.layout.block;
+  with_values(jagged.values, [&](auto values) {
+    multiply_kernel<<<cuda::grid_for(jagged.rows, block), block, 0, stream.handle>>>(
+        jagged.row_order.data(), jagged.lengths.data(), jagged.starts.data(), FullColumns{jagged.columns.full.data()},
+        values, jagged.rows, alpha, x, beta, y);
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_JAGGED(T)                                                                                \
+  template std::int64_t lay_out(const CsrView<T>&, JaggedMatrix<T>&, Place, Stream);                      \
+  template void fill(const CsrView<T>&, const JaggedMatrix<T>&, Array<std::int32_t>&, Array<T>&, Stream); \
+  template void multiply(const JaggedMatrix<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_JAGGED(float)
+AUTOSPMV_JAGGED(double)
+#undef AUTOSPMV_JAGGED
+
+}  // namespace autospmv::formats::cuda_steps

@@ -1,0 +1,47 @@
+// pjds: padded jagged diagonals. As jad, with the length of every diagonal rounded up to a warp of rows, so that each
+// begins where a warp's loads are aligned.
+//
+//   rounded up to 2:  a b .     rows 2 0 1     values  e a d . | f b | g .
+//                     d . .
+//                     e f g
+//
+// The jagged core with padding: formats/common/jagged.hpp.
+
+#include "formats/common/jagged.hpp"
+
+namespace autospmv::formats::pjds {
+
+namespace {
+
+template <class T>
+class Pjds final : public JaggedFormat<T> {
+ public:
+  Pjds() : JaggedFormat<T>(32) {}
+
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "pjds",
+        .version = 1,
+        .summary = "padded jagged diagonals: their lengths rounded up to a warp",
+        .paper =
+            "Kreutzer, Hager, Wellein, Fehske, Basermann, Bishop, \"Sparse matrix-vector multiplication on GPGPU "
+            "clusters: a new storage format and a scalable implementation\", 2012",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Pjds<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::pjds
