@@ -1,5 +1,6 @@
 #include "core/cuda/check.hpp"
 #include "formats/common/kernel.cuh"
+#include "formats/common/search.cuh"
 #include "formats/common/warp_ell_steps.hpp"
 
 namespace autospmv::formats::cuda_steps {
@@ -81,21 +82,6 @@ __global__ void assign_lanes_kernel(const Offset* row_ptr, const std::int32_t* o
   group_chunks[group] = static_cast<std::int32_t>((length + lanes - 1) / lanes);
 }
 
-// The group that holds a chunk: the last that begins at or before it, so that groups without chunks are passed over.
-__device__ std::int64_t group_of_chunk(const std::int32_t* group_chunks, std::int64_t groups, std::int64_t chunk) {
-  std::int64_t low = 0;
-  std::int64_t high = groups;
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (group_chunks[middle] <= chunk) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 // A warp a chunk, however long its row is.
 template <class T, class Offset>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllView<T> ell, std::int64_t chunks,
@@ -104,7 +90,7 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
   const auto chunk = slot / group_lanes;
   if (chunk >= chunks) return;
   const int lane = lane_of_thread();
-  const auto group = group_of_chunk(ell.group_chunks, ell.groups, chunk);
+  const auto group = part_of(ell.group_chunks, ell.groups, chunk);
   const auto row = ell.row_of_lane[group * group_lanes + lane];
   const unsigned begins = __ballot_sync(all_lanes, begins_row(row, lane));
   const unsigned up_to_mine = all_lanes >> (group_lanes - 1 - lane);
