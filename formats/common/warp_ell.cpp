@@ -86,19 +86,21 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
   // use are padding too. That rows of a group differ in length does not count: they are sorted.
   double groups = classes.count;
+  double entries = 0;
   double slots = 0;
-  for (int bin = 0; bin < npr_bins; ++bin) {
+  for (int bin = 1; bin < npr_bins; ++bin) {
     const auto rows = static_cast<double>(features.npr_histogram[static_cast<std::size_t>(bin)]);
-    const double shortest = bin == 0 ? 0 : std::ldexp(1.0, bin - 1);
-    const double length = std::min(1.5 * shortest, static_cast<double>(features.npr_max));
+    const double length = std::min(1.5 * std::ldexp(1.0, bin - 1), static_cast<double>(features.npr_max));
     const int at = classes.class_of(std::llround(length));
-    const int lanes = classes.lanes[at];
-    const double lanes_taken = group_lanes / static_cast<double>(rows_of_group(classes, at));
-    const double padded = length + (length > 0 ? (lanes - 1) / 2.0 : 0);
-    slots += rows * padded * lanes_taken / lanes;
+    const double lanes = classes.lanes[at];
+    const double lanes_taken = static_cast<double>(group_lanes) / static_cast<double>(rows_of_group(classes, at));
+    entries += rows * length;
+    slots += rows * (length + (lanes - 1) / 2) * lanes_taken / lanes;
     groups += rows * lanes_taken / group_lanes;
   }
-  slots = std::max(slots, static_cast<double>(features.nnz));
+  groups += static_cast<double>(features.empty_rows) / group_lanes;
+  // The rows of a bin are not all as long as its middle, but what is padded is about the same share of them.
+  slots *= static_cast<double>(features.nnz) / std::max(1.0, entries);
 
   Cost cost;
   cost.storage_bytes = storage_bytes<T>(groups, slots);

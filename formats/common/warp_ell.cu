@@ -104,7 +104,8 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
   values[slot] = inside ? matrix.values[source] : T{0};
 }
 
-// The entries of one lane in the chunks first, first + step, ... before last.
+// The entries of one lane in the chunks first, first + step, ... before last: all loads of a batch before their first
+// use. Padding is 0 x 0, never an element of x.
 template <class T>
 __device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t first, std::int64_t last, int step,
                                       int lane, const T* x) {
@@ -112,6 +113,7 @@ __device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t fi
   for (auto chunk = first; chunk < last; chunk += unroll * step) {
     std::int32_t column[unroll];
     T value[unroll];
+    T element[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       const auto at = chunk + u * step;
@@ -120,9 +122,9 @@ __device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t fi
       value[u] = at < last ? load_value(ell.values, slot) : T{0};
     }
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      if (column[u] >= 0) sum += value[u] * load_x(x + column[u]);
-    }
+    for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
   }
   return sum;
 }

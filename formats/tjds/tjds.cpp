@@ -303,9 +303,9 @@ class Tjds final : public Format<T> {
     const auto nnz = static_cast<double>(features.nnz);
     const auto cols = static_cast<double>(features.cols);
     const double panels = device.backend == Backend::host ? 2.0 * device.multiprocessors : 1;
-    const double columns = device.backend == Backend::host ? std::min(nnz, panels * cols) : cols;
+    const double columns = std::min(panels * columns_of_panel(features, panels), std::max(nnz, cols));
     const double blocks = std::ceil(cols / static_cast<double>(width_of(params["block"], features.cols)));
-    const double diagonals = std::min(nnz, blocks * panels * longest_column(features));
+    const double diagonals = std::min(nnz, blocks * panels * longest_of_block(features) + longest_column(features));
     Cost cost;
     cost.storage_bytes = storage_bytes<T>(nnz, columns, diagonals, blocks * panels);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
@@ -346,10 +346,20 @@ class Tjds final : public Format<T> {
     return Refusal{"size: nonzeros are numbered in 32 bits"};
   }
 
-  // Columns are as long as rows where the pattern is symmetric; else the features do not tell.
+  // A panel reaches as far as its rows, and the band beside them on both sides.
+  static double columns_of_panel(const Features& features, double panels) {
+    const auto band = static_cast<double>(features.lower_bandwidth + features.upper_bandwidth);
+    return std::min(static_cast<double>(features.cols), static_cast<double>(features.rows) / panels + band);
+  }
+
+  // Columns are as long as rows where the pattern is symmetric; else the features do not tell. One block has the
+  // longest of all, most have one that is merely long.
   static double longest_column(const Features& features) {
-    if (features.symmetric_pattern) return static_cast<double>(features.npr_max);
-    return 2.0 * static_cast<double>(features.nnz) / std::max(1.0, static_cast<double>(features.cols));
+    return features.symmetric_pattern ? static_cast<double>(features.npr_max) : longest_of_block(features);
+  }
+  static double longest_of_block(const Features& features) {
+    if (features.symmetric_pattern) return static_cast<double>(features.npr_percentile.back());
+    return 2 * static_cast<double>(features.nnz) / std::max(1.0, static_cast<double>(features.cols));
   }
 
   // Additions to one element of y wait for each other, about 1 ns each; everything else streams meanwhile.
