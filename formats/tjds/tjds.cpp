@@ -305,9 +305,12 @@ class Tjds final : public Format<T> {
     const double panels = device.backend == Backend::host ? 2.0 * device.multiprocessors : 1;
     const double columns = std::min(panels * columns_of_panel(features, panels), std::max(nnz, cols));
     const double blocks = std::ceil(cols / static_cast<double>(width_of(params["block"], features.cols)));
-    const double diagonals = std::min(nnz, blocks * panels * longest_of_block(features) + longest_column(features));
+    // A column is cut into so many, one a panel, each of them that much shorter.
+    const double cuts = std::max(1.0, columns / std::max(1.0, cols));
+    const double parts = std::max(panels, blocks * cuts);
+    const double diagonals = std::min(nnz, parts / cuts * longest_of_block(features) + longest_column(features));
     Cost cost;
-    cost.storage_bytes = storage_bytes<T>(nnz, columns, diagonals, blocks * panels);
+    cost.storage_bytes = storage_bytes<T>(nnz, columns, diagonals, parts);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
       return *refusal;
     }

@@ -72,7 +72,7 @@ TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
         const auto built = format->build(view, params, device);
         ASSERT_TRUE(built.admitted()) << built.reason();
         const auto bytes = static_cast<double>((*built)->bytes());
-        EXPECT_NEAR(cost->storage_bytes / bytes, 1, 0.15);
+        EXPECT_NEAR(cost->storage_bytes / bytes, 1, 0.2);
       }
     }
   }
