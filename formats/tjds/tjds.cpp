@@ -206,8 +206,8 @@ void multiply(const std::vector<Panel<T>>& panels, std::int64_t work, T alpha, c
 
 namespace {
 
-// Both sides of the conversion hold this many bytes a nonzero beside what is stored in the end: keys and nonzeros, as
-// they are and sorted, and the scratch of the sort.
+// The conversion, on either backend, holds about this many bytes a nonzero beside what is stored in the end: keys and
+// nonzeros, as they are and sorted, and the scratch of the sort.
 constexpr double conversion_bytes = 24;
 
 template <class T>
