@@ -108,6 +108,7 @@ template std::int64_t maximum(const std::int64_t*, std::int64_t, Place, Stream);
 template double maximum(const double*, std::int64_t, Place, Stream);
 template void sort_pairs(Array<std::uint64_t>&, Array<std::int32_t>&, int, Stream);
 template void sort_pairs(Array<std::uint32_t>&, Array<std::int32_t>&, int, Stream);
+template void sort_pairs(Array<std::uint32_t>&, Array<std::uint32_t>&, int, Stream);
 template std::int32_t read(const std::int32_t*, Stream);
 template std::int64_t read(const std::int64_t*, Stream);
 template std::uint64_t read(const std::uint64_t*, Stream);

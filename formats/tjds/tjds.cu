@@ -1,0 +1,314 @@
+#include <algorithm>
+#include <bit>
+
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/kernel.cuh"
+#include "formats/common/search.cuh"
+#include "formats/common/sliced_steps.hpp"
+#include "formats/tjds/tjds.hpp"
+
+namespace autospmv::formats::tjds::device {
+
+namespace {
+
+constexpr int threads_of_block = 256;
+constexpr int unroll = 4;
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// The one place where a product reads a matrix value.
+template <class T>
+__device__ __forceinline__ T load_value(const T* values, std::int64_t entry) {
+  return load_stream(values + entry);
+}
+
+__global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::uint32_t* keys,
+                                 std::uint32_t* nonzeros) {
+  const auto k = global_thread();
+  if (k >= nnz) return;
+  keys[k] = static_cast<std::uint32_t>(col_idx[k]);
+  nonzeros[k] = static_cast<std::uint32_t>(k);
+}
+
+// first_of[c] = how many sorted keys are less than c.
+__global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nnz, std::int64_t cols,
+                                      std::int64_t* first_of) {
+  const auto column = global_thread();
+  if (column > cols) return;
+  std::int64_t low = 0;
+  std::int64_t high = nnz;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (static_cast<std::int64_t>(keys[middle]) < column) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  first_of[column] = low;
+}
+
+template <class Offset>
+__global__ void rows_of_nonzeros_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz,
+                                        std::int32_t* row_of) {
+  const auto k = global_thread();
+  if (k < nnz) row_of[k] = static_cast<std::int32_t>(part_of(row_ptr, rows, k));
+}
+
+__device__ __forceinline__ std::int64_t length_of(const std::int64_t* first_of, std::int32_t column) {
+  return first_of[column + 1] - first_of[column];
+}
+
+// A block has as many diagonals as its first column, the longest, has entries.
+__global__ void count_diagonals_kernel(const std::int64_t* first_of, const std::int32_t* columns, std::int64_t cols,
+                                       std::int64_t width, std::int64_t blocks, std::int64_t* block_columns,
+                                       std::int64_t* block_diagonals) {
+  const auto block = global_thread();
+  if (block > blocks) return;
+  const std::int64_t first = block < blocks ? block * width : cols;
+  block_columns[block] = first;
+  block_diagonals[block] = block < blocks ? length_of(first_of, columns[first]) : 0;
+}
+
+// A diagonal is as long as there are columns that reach it.
+__global__ void diagonal_lengths_kernel(const std::int64_t* first_of, const std::int32_t* columns,
+                                        const std::int64_t* block_columns, const std::int64_t* block_diagonals,
+                                        std::int64_t blocks, std::int64_t diagonals, std::int64_t* lengths) {
+  const auto diagonal = global_thread();
+  if (diagonal == diagonals) lengths[diagonal] = 0;
+  if (diagonal >= diagonals) return;
+  const auto block = part_of(block_diagonals, blocks, diagonal);
+  const auto depth = diagonal - block_diagonals[block];
+  std::int64_t low = block_columns[block];
+  std::int64_t high = block_columns[block + 1];
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (length_of(first_of, columns[middle]) > depth) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  lengths[diagonal] = low - block_columns[block];
+}
+
+__global__ void place_entries_kernel(const std::int64_t* first_of, const std::uint32_t* nonzeros,
+                                     const std::int32_t* row_of, const std::int32_t* columns,
+                                     const std::int64_t* block_columns, const std::int64_t* block_diagonals,
+                                     std::int64_t blocks, const std::int64_t* diagonals, std::int64_t diagonal_count,
+                                     std::int64_t entries, std::int32_t* rows, std::uint32_t* source) {
+  const auto entry = global_thread();
+  if (entry >= entries) return;
+  const auto diagonal = part_of(diagonals, diagonal_count, entry);
+  const auto block = part_of(block_diagonals, blocks, diagonal);
+  const auto column = columns[block_columns[block] + entry - diagonals[diagonal]];
+  const auto nonzero = nonzeros[first_of[column] + diagonal - block_diagonals[block]];
+  rows[entry] = row_of[nonzero];
+  source[entry] = nonzero;
+}
+
+template <class T>
+__global__ void refresh_kernel(const T* from, const std::uint32_t* source, std::int64_t entries, T* values) {
+  const auto entry = global_thread();
+  if (entry < entries) values[entry] = from[source[entry]];
+}
+
+template <class T>
+__global__ void scale_kernel(T beta, T* y, std::int64_t rows) {
+  const auto row = global_thread();
+  if (row < rows) y[row] = beta == T{0} ? T{0} : beta * y[row];
+}
+
+// What the product reads of one block of columns.
+template <class T>
+struct BlockView {
+  const std::int32_t* columns;
+  const std::int64_t* diagonals;
+  const std::int32_t* rows;
+  const T* values;
+
+  [[nodiscard]] __device__ std::int64_t length(std::int64_t diagonal) const {
+    return diagonals[diagonal + 1] - diagonals[diagonal];
+  }
+
+  // The diagonals, of `count`, that every lane of a warp finds an entry in: they come first.
+  [[nodiscard]] __device__ std::int64_t wide_diagonals(std::int64_t count) const {
+    std::int64_t low = 0;
+    std::int64_t high = count;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (length(middle) >= cuda::warp_size) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  // The entries that the column at this place has in the first `count` diagonals, which are neighbours of those that
+  // neighbouring threads add.
+  __device__ void add_column(std::int64_t place, std::int64_t count, T alpha, const T* x, T* y) const {
+    if (count == 0 || place >= length(0)) return;
+    const T element = load_x(x + columns[place]);
+    for (std::int64_t diagonal = 0; diagonal < count; diagonal += unroll) {
+      std::int32_t row[unroll];
+      T value[unroll];
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const bool reached = diagonal + u < count && place < length(diagonal + u);
+        const std::int64_t entry = reached ? diagonals[diagonal + u] + place : 0;
+        row[u] = reached ? load_stream(rows + entry) : -1;
+        value[u] = reached ? load_value(values, entry) : T{0};
+      }
+      if (row[0] < 0) return;
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        if (row[u] >= 0) atomicAdd(y + row[u], alpha * (value[u] * element));
+      }
+    }
+  }
+
+  __device__ void add_diagonal(std::int64_t diagonal, T alpha, const T* x, T* y) const {
+    const std::int64_t first = diagonals[diagonal];
+    const std::int64_t last = diagonals[diagonal + 1];
+    for (auto entry = first; entry < last; ++entry) {
+      const T product = load_value(values, entry) * load_x(x + columns[entry - first]);
+      atomicAdd(y + load_stream(rows + entry), alpha * product);
+    }
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads_of_block)
+    add_kernel(const std::int64_t* block_columns, const std::int64_t* block_diagonals, BlockView<T> all, T alpha,
+               const T* __restrict__ x, T* __restrict__ y) {
+  const std::int64_t first_column = block_columns[blockIdx.x];
+  const std::int64_t first_diagonal = block_diagonals[blockIdx.x];
+  const std::int64_t columns = block_columns[blockIdx.x + 1] - first_column;
+  const std::int64_t diagonals = block_diagonals[blockIdx.x + 1] - first_diagonal;
+  const BlockView<T> block{all.columns + first_column, all.diagonals + first_diagonal, all.rows, all.values};
+  const std::int64_t wide = block.wide_diagonals(diagonals);
+  for (std::int64_t place = threadIdx.x; place < columns; place += blockDim.x) {
+    block.add_column(place, wide, alpha, x, y);
+  }
+  for (std::int64_t diagonal = wide + threadIdx.x; diagonal < diagonals; diagonal += blockDim.x) {
+    block.add_diagonal(diagonal, alpha, x, y);
+  }
+}
+
+// The nonzeros in the order of their columns, and the first of each column among them.
+struct ByColumn {
+  Array<std::uint32_t> nonzeros;
+  Array<std::int64_t> first_of;
+};
+
+template <class T>
+ByColumn sort_by_column(const CsrView<T>& matrix, Place place, Stream stream) {
+  Array<std::uint32_t> keys(static_cast<std::size_t>(matrix.nnz), place);
+  ByColumn sorted{Array<std::uint32_t>(static_cast<std::size_t>(matrix.nnz), place),
+                  Array<std::int64_t>(static_cast<std::size_t>(matrix.cols) + 1, place)};
+  sort_keys_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+      matrix.col_idx, matrix.nnz, keys.data(), sorted.nonzeros.data());
+  cuda::check_launch();
+  const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(matrix.cols - 1))));
+  cuda::sort_pairs(keys, sorted.nonzeros, key_bits, stream);
+  column_offsets_kernel<<<cuda::grid_for(matrix.cols + 1), cuda::default_block, 0, stream.handle>>>(
+      keys.data(), matrix.nnz, matrix.cols, sorted.first_of.data());
+  cuda::check_launch();
+  return sorted;
+}
+
+template <class T>
+void find_diagonals(const CsrView<T>& matrix, const ByColumn& sorted, std::int64_t width, Place place, Stream stream,
+                    Panel<T>& panel) {
+  CsrView<T> transposed{.rows = matrix.cols, .cols = matrix.rows, .nnz = matrix.nnz};
+  transposed.row_ptr = static_cast<const std::int64_t*>(sorted.first_of.data());
+  panel.columns = cuda_steps::sort_rows(transposed, width, place, stream);
+
+  const std::int64_t blocks = (matrix.cols + width - 1) / width;
+  panel.block_columns = Array<std::int64_t>(static_cast<std::size_t>(blocks) + 1, place);
+  panel.block_diagonals = Array<std::int64_t>(static_cast<std::size_t>(blocks) + 1, place);
+  auto* const first_of_block = panel.block_diagonals.data();
+  count_diagonals_kernel<<<cuda::grid_for(blocks + 1), cuda::default_block, 0, stream.handle>>>(
+      sorted.first_of.data(), panel.columns.data(), matrix.cols, width, blocks, panel.block_columns.data(),
+      first_of_block);
+  cuda::check_launch();
+  cuda::exclusive_scan(first_of_block, first_of_block, blocks + 1, place, stream);
+  const auto diagonals = cuda::read(static_cast<const std::int64_t*>(first_of_block) + blocks, stream);
+
+  panel.diagonals = Array<std::int64_t>(static_cast<std::size_t>(diagonals) + 1, place);
+  auto* const offsets = panel.diagonals.data();
+  diagonal_lengths_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, stream.handle>>>(
+      sorted.first_of.data(), panel.columns.data(), panel.block_columns.data(), first_of_block, blocks, diagonals,
+      offsets);
+  cuda::check_launch();
+  cuda::exclusive_scan(offsets, offsets, diagonals + 1, place, stream);
+}
+
+template <class T>
+void place_entries(const CsrView<T>& matrix, const ByColumn& sorted, Place place, Stream stream, Panel<T>& panel) {
+  const auto entries = static_cast<std::size_t>(matrix.nnz);
+  Array<std::int32_t> row_of(entries, place);
+  std::visit(
+      [&](const auto* row_ptr) {
+        rows_of_nonzeros_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+            row_ptr, matrix.rows, matrix.nnz, row_of.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  panel.rows = Array<std::int32_t>(entries, place);
+  panel.source = Array<std::uint32_t>(entries, place);
+  const auto diagonals = static_cast<std::int64_t>(panel.diagonals.size()) - 1;
+  place_entries_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+      sorted.first_of.data(), sorted.nonzeros.data(), row_of.data(), panel.columns.data(), panel.block_columns.data(),
+      panel.block_diagonals.data(), panel.blocks(), panel.diagonals.data(), diagonals, matrix.nnz, panel.rows.data(),
+      panel.source.data());
+  cuda::check_launch();
+}
+
+}  // namespace
+
+template <class T>
+Panel<T> transpose(const CsrView<T>& matrix, std::int64_t block, Place place, Stream stream) {
+  Panel<T> panel;
+  panel.last_row = matrix.rows;
+  if (matrix.nnz == 0) return panel;
+  const auto sorted = sort_by_column(matrix, place, stream);
+  find_diagonals(matrix, sorted, block, place, stream, panel);
+  place_entries(matrix, sorted, place, stream, panel);
+  panel.values = Array<T>(static_cast<std::size_t>(matrix.nnz), place);
+  return panel;
+}
+
+template <class T>
+void refresh(const CsrView<T>& matrix, Panel<T>& panel, Stream stream) {
+  if (panel.entries() == 0) return;
+  refresh_kernel<<<cuda::grid_for(panel.entries()), cuda::default_block, 0, stream.handle>>>(
+      matrix.values, panel.source.data(), panel.entries(), panel.values.data());
+  cuda::check_launch();
+}
+
+template <class T>
+void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream stream) {
+  if (beta != T{1}) {
+    scale_kernel<<<cuda::grid_for(panel.last_row), cuda::default_block, 0, stream.handle>>>(beta, y, panel.last_row);
+    cuda::check_launch();
+  }
+  if (panel.entries() == 0) return;
+  const BlockView<T> view{panel.columns.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data()};
+  add_kernel<<<static_cast<unsigned>(panel.blocks()), threads_of_block, 0, stream.handle>>>(
+      panel.block_columns.data(), panel.block_diagonals.data(), view, alpha, x, y);
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_TJDS(T)                                                       \
+  template Panel<T> transpose(const CsrView<T>&, std::int64_t, Place, Stream); \
+  template void refresh(const CsrView<T>&, Panel<T>&, Stream);                 \
+  template void multiply(const Panel<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_TJDS(float)
+AUTOSPMV_TJDS(double)
+#undef AUTOSPMV_TJDS
+
+}  // namespace autospmv::formats::tjds::device

@@ -1,0 +1,104 @@
+// What the conformance suite does not reach: rows far longer than all threads of a block take at once, predictions that
+// are near what is built, and refusals of what another format does as well.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/array.hpp"
+#include "core/matrix.hpp"
+#include "core/reference.hpp"
+#include "features/features.hpp"
+#include "formats/format.hpp"
+#include "tests/formats/scenarios.hpp"
+
+namespace autospmv::testing {
+namespace {
+
+Matrix<double> matrix_of(const HostCsr<double>& source) {
+  return Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
+}
+
+void expect_right_product(const std::string& format, const Params& params, const HostCsr<double>& source,
+                          const Device& device) {
+  SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
+  const auto matrix = matrix_of(source);
+  const auto view = matrix.on(device);
+  const auto x = Array<double>::copy_of(make_x<double>(source.cols, Entries::finite, 3), device);
+  auto y = Array<double>::copy_of(make_x<double>(source.rows, Entries::finite, 5), device);
+  const auto reference = reference_product(view, 2.0, x.data(), -1.0, y.data(), device);
+  const auto built = find_format<double>(format)->build(view, params, device);
+  ASSERT_TRUE(built.admitted()) << built.reason();
+  (*built)->apply(2.0, x.data(), -1.0, y.data(), setup_stream(device));
+  synchronize(device, setup_stream(device));
+  const auto comparison = compare(view, reference, static_cast<const double*>(y.data()), device);
+  EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first " << comparison.first_wrong;
+}
+
+std::vector<Device> devices() {
+  std::vector<Device> all{host_device()};
+  const auto cuda = cuda_devices();
+  if (!cuda.empty()) all.push_back(cuda.front());
+  return all;
+}
+
+// Classes of every width, more than one row too long for a warp, and one too long for the threads of a block.
+TEST(Lanes, RowsOfEveryLengthAreSummedWhole) {
+  const auto source = from_lengths<double>(3000, 200000, [](std::int64_t row) -> std::int64_t {
+    if (row == 1234) return 150001;
+    return row % 100 == 7 ? 3001 : row % 11 == 0 ? row % 611 : row % 5;
+  });
+  for (const auto& device : devices()) {
+    for (const std::int64_t threshold : {4, 16, 64, 512}) {
+      expect_right_product("ell_warp_split", {{"threshold", threshold}}, source, device);
+    }
+    expect_right_product("ell_adaptive", {}, source, device);
+  }
+}
+
+TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
+  auto device = host_device();
+  device.multiprocessors = 4;  // some of what is stored depends on the threads
+  for (const auto* name : {"gen:fem:12:3", "gen:circuit:60000", "gen:rmat:14", "gen:dense:300"}) {
+    const auto matrix = matrix_of(generate<double>(name));
+    const auto view = matrix.on(device);
+    const auto features = extract_features(view, device);
+    for (const auto* format_name : {"ell_warp_split", "ell_adaptive", "tjds"}) {
+      const auto* format = find_format<double>(format_name);
+      for (const auto& params : format->params(features, device).combinations()) {
+        SCOPED_TRACE(std::string(name) + " " + format_name + " " + params.text());
+        const auto cost = format->predict(features, params, device);
+        ASSERT_TRUE(cost.admitted()) << cost.reason();
+        const auto built = format->build(view, params, device);
+        ASSERT_TRUE(built.admitted()) << built.reason();
+        const auto bytes = static_cast<double>((*built)->bytes());
+        EXPECT_NEAR(cost->storage_bytes / bytes, 1, 0.2);
+      }
+    }
+  }
+}
+
+TEST(Lanes, FormatsThatWouldSplitNothingAreRefused) {
+  const auto device = host_device();
+  const auto matrix = matrix_of(generate<double>("gen:pde:20"));
+  const auto features = extract_features(matrix.on(device), device);
+  EXPECT_FALSE(find_format<double>("ell_warp_split")->predict(features, {{"threshold", 8}}, device).admitted());
+  EXPECT_TRUE(find_format<double>("ell_warp_split")->predict(features, {{"threshold", 4}}, device).admitted());
+  EXPECT_FALSE(find_format<double>("ell_adaptive")->predict(features, {}, device).admitted());
+}
+
+TEST(Lanes, TransposedDiagonalsOfMoreNonzerosThanTheirNumbersCountAreRefused) {
+  Features features;
+  features.rows = features.cols = 100'000'000;
+  features.nnz = std::int64_t{1} << 32;
+  auto device = host_device();
+  device.memory_bytes = std::int64_t{1} << 50;
+  const auto* tjds = find_format<double>("tjds");
+  const Params params{{"block", 4096}};
+  EXPECT_FALSE(tjds->predict(features, params, device).admitted());
+  --features.nnz;
+  EXPECT_TRUE(tjds->predict(features, params, device).admitted());
+}
+
+}  // namespace
+}  // namespace autospmv::testing
