@@ -206,7 +206,7 @@ Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream str
   BlockPattern pattern{Array<std::int32_t>(static_cast<std::size_t>(block_rows) + 1, place), {}};
   if (matrix.nnz == 0) {
     fill_bytes(pattern.block_ptr.data(), 0, static_cast<std::size_t>(pattern.block_ptr.bytes()), place, stream);
-    return pattern;
+    return {std::move(pattern)};
   }
   const auto size = matrix.nnz + 1;
   Array<std::int32_t> firsts_before(static_cast<std::size_t>(size), place);
@@ -230,7 +230,7 @@ Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream str
   rank_blocks_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
       matrix, counts, pattern.block_ptr.data(), pattern.block_columns.data());
   cuda::check_launch();
-  return pattern;
+  return {std::move(pattern)};
 }
 
 __global__ void count_chunks_kernel(const std::int32_t* block_ptr, std::int64_t block_rows, std::int64_t slice,
