@@ -52,10 +52,7 @@ __global__ void multiply_kernel(BlockView<const T> blocks, int threads_log2, T a
       }
     }
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-#pragma unroll
-      for (int j = 0; j < C; ++j) element[u][j] = load_element<C>(x, block_column[u], j, blocks.cols);
-    }
+    for (int u = 0; u < unroll; ++u) load_elements(x, block_column[u], blocks.cols, element[u]);
     load_columns(from + unroll * threads);
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {

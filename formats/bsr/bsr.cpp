@@ -69,13 +69,14 @@ class Bsr final : public Format<T> {
     return std::max(1.0, block_count(features, r, c) * c / block_rows_of(features, r));
   }
 
-  // Four steps a lane give it all its loads at once; twice and half as many lanes are worth a look.
+  // Two or three rounds of loads a lane; twice and half as many lanes are worth a look.
   static std::vector<std::int64_t> lanes_worth_trying(const Features& features,
                                                       const std::vector<std::int64_t>& sizes) {
     const auto size = static_cast<int>(sizes.front());
-    const double lanes = mean_columns(features, size, size) / 4 * lanes_of_column<T>(size);
+    constexpr double steps = 16;
+    const double lanes = mean_columns(features, size, size) / steps * lanes_of_column<T>(size);
     const auto fewest = power_of_two_above(lanes_of_column<T>(size), 32);
-    const auto middle = std::max(fewest, power_of_two_above(lanes / std::sqrt(2.0), 32));
+    const auto middle = std::max(fewest, power_of_two_above(lanes, 32));
     std::vector<std::int64_t> all{middle};
     for (const auto other : {middle * 2, middle / 2}) {
       if (other >= fewest && other <= 32) all.push_back(other);

@@ -80,4 +80,17 @@ __device__ __forceinline__ T load_element(const T* x, std::int32_t block_column,
   return column < static_cast<std::uint32_t>(cols) ? load_x(x + column) : T{0};
 }
 
+/// All C of them: one comparison will do for any block but the last of the matrix and padding.
+template <int C, class T>
+__device__ __forceinline__ void load_elements(const T* x, std::int32_t block_column, std::int64_t cols, T (&to)[C]) {
+  const std::uint32_t first = static_cast<std::uint32_t>(block_column) * C;
+  if (static_cast<std::uint32_t>(block_column) < static_cast<std::uint32_t>(cols) / C) {
+#pragma unroll
+    for (int j = 0; j < C; ++j) to[j] = load_x(x + first + j);
+  } else {
+#pragma unroll
+    for (int j = 0; j < C; ++j) to[j] = load_element<C>(x, block_column, j, cols);
+  }
+}
+
 }  // namespace autospmv::formats
