@@ -18,7 +18,7 @@ class Bell final : public Format<T> {
         .version = 1,
         .summary = "blocked ELLPACK: dense r x c blocks, padded within slices of C block rows",
         .paper =
-            "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010, 3.2: "
+            "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
             "BELLPACK; in Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector "
             "product with GPUs\", 2010, III.D",
         .backends = {Backend::host, Backend::cuda},

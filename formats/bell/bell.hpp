@@ -8,10 +8,10 @@
 //                       i j . l
 //
 // Padding blocks have column -1. The blocked core: formats/common/blocks.hpp.
-// Source: Choi, Singh, Vuduc, "Model-driven autotuning of sparse matrix-vector multiply on GPUs", 2010, 3.2, as
+// Source: Choi, Singh, Vuduc, "Model-driven autotuning of sparse matrix-vector multiply on GPUs", 2010, as
 // surveyed by Vazquez, Ortega, Fernandez, Garzon, "Improving the performance of the sparse matrix vector product with
 // GPUs", 2010, III.D, and Muhammed, Mehmood, Albeshri, Katib, "SURAA: a novel method and tool for loadbalanced and
-// coalesced SpMV computations on GPUs", 2019, 3; there, all block rows of like length make a slice.
+// coalesced SpMV computations on GPUs", 2019, 3; there, block rows are sorted by length first.
 #pragma once
 
 #include "formats/common/blocks.hpp"

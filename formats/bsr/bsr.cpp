@@ -18,7 +18,7 @@ class Bsr final : public Format<T> {
         .version = 1,
         .summary = "blocked CSR: dense r x c blocks, one column index each",
         .paper =
-            "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010, 3.1: "
+            "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
             "BCSR; in Muhammed, Mehmood, Albeshri, Katib, \"SURAA: a novel method and tool for loadbalanced and "
             "coalesced SpMV computations on GPUs\", 2019, 3",
         .backends = {Backend::host, Backend::cuda},

@@ -7,7 +7,7 @@
 //                i j . l
 //
 // The blocked core with slices of one block row: formats/common/blocks.hpp.
-// Source: Choi, Singh, Vuduc, "Model-driven autotuning of sparse matrix-vector multiply on GPUs", 2010, 3.1, as
+// Source: Choi, Singh, Vuduc, "Model-driven autotuning of sparse matrix-vector multiply on GPUs", 2010, as
 // surveyed by Muhammed, Mehmood, Albeshri, Katib, "SURAA: a novel method and tool for loadbalanced and coalesced SpMV
 // computations on GPUs", 2019, 3.
 #pragma once
