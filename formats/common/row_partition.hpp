@@ -33,12 +33,12 @@ Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int sha
 
 /// Calls body(Share of rows) until all rows are taken, on all threads. Equal nonzeros are not equal times where x is
 /// scattered or a core is busy with something else: several shares a thread, taken as they come. Which thread takes a
-/// row must change nothing in its result.
+/// row must change nothing in its result. `weight` says how many elements each of what row_ptr counts stands for.
 template <class Offset, class Body>
-void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body) {
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
   constexpr int shares_of_thread = 4;
   std::atomic<int> taken{0};
-  parallel_region(static_cast<std::int64_t>(row_ptr[rows]) + rows, [&](int /*thread*/, int threads) {
+  parallel_region((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int /*thread*/, int threads) {
     const int shares = threads * shares_of_thread;
     for (int share = taken++; share < shares; share = taken++) body(rows_of_share(row_ptr, rows, share, shares));
   });

@@ -1,0 +1,112 @@
+#include "formats/bsr/bsr.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/common/block_rules.hpp"
+
+namespace autospmv::formats::bsr {
+
+namespace {
+
+template <class T>
+class Bsr final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "bsr",
+        .version = 1,
+        .summary = "blocked CSR: dense r x c blocks, one column index each",
+        .paper =
+            "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
+            "BCSR; in Muhammed, Mehmood, Albeshri, Katib, \"SURAA: a novel method and tool for loadbalanced and "
+            "coalesced SpMV computations on GPUs\", 2019, 3",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    const auto sizes = block_sizes_worth_trying<T>(features);
+    if (device.backend == Backend::host) return {{"r", sizes}, {"c", sizes}};
+    return {{"r", sizes}, {"c", sizes}, {"T", lanes_worth_trying(features, sizes)}, {"block", {256}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse(params, device)) return *refusal;
+    const auto layout = layout_of(params);
+    auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
+    if (cost && device.backend == Backend::cuda && features.nnz > 0) {
+      const auto phases = static_cast<double>(params["T"] / lanes_of_column<T>(layout.r));
+      const double idle = std::max(1.0, phases / mean_columns(features, layout.r, layout.c));
+      cost->imbalance = idle * longest_walk(features, static_cast<double>(features.npr_max) / phases, device);
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse(params, device)) return *refusal;
+    const BlockLaunch launch{static_cast<int>(params.find("T").value_or(1)),
+                             static_cast<int>(params.find("block").value_or(256))};
+    return BlockOperator<T>::make(matrix, layout_of(params), launch, kernel(), device);
+  }
+
+ private:
+  static typename BlockOperator<T>::Kernel kernel() {
+    if constexpr (built_with_cuda) return device::multiply<T>;
+    return nullptr;
+  }
+
+  static BlockLayout layout_of(const Params& params) {
+    return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), 1};
+  }
+
+  // Columns that the lanes of a block row have to load.
+  static double mean_columns(const Features& features, int r, int c) {
+    return std::max(1.0, block_count(features, r, c) * c / block_rows_of(features, r));
+  }
+
+  // Two or three rounds of loads a lane; twice and half as many lanes are worth a look.
+  static std::vector<std::int64_t> lanes_worth_trying(const Features& features,
+                                                      const std::vector<std::int64_t>& sizes) {
+    const auto size = static_cast<int>(sizes.front());
+    constexpr double steps = 16;
+    const double lanes = mean_columns(features, size, size) / steps * lanes_of_column<T>(size);
+    const auto fewest = power_of_two_above(lanes_of_column<T>(size), 32);
+    const auto middle = std::max(fewest, power_of_two_above(lanes, 32));
+    std::vector<std::int64_t> all{middle};
+    for (const auto other : {middle * 2, middle / 2}) {
+      if (other >= fewest && other <= 32) all.push_back(other);
+    }
+    return all;
+  }
+
+  static std::optional<Refusal> refuse(const Params& params, const Device& device) {
+    std::vector<Allowed> allowed{{"r", block_sizes_allowed()}, {"c", block_sizes_allowed()}};
+    if (device.backend == Backend::cuda) {
+      allowed.push_back({"T", {1, 2, 4, 8, 16, 32}});
+      allowed.push_back({"block", {64, 128, 256, 512}});
+    }
+    if (auto refusal = refuse_params(params, allowed)) return refusal;
+    if (params.find("T") && params["T"] < lanes_of_column<T>(static_cast<int>(params["r"]))) {
+      return Refusal{"parameters: T is too few for a column of " + std::to_string(params["r"]) + " rows"};
+    }
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Bsr<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::bsr

@@ -1,0 +1,61 @@
+// What blocked formats have in common when they admit, refuse and predict.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "features/features.hpp"
+#include "formats/common/blocks.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats {
+
+/// Zeros within blocks past this multiple of the CSR arrays are not worth a trial. A little growth may still pay on a
+/// processor, which saves the loading of columns.
+inline constexpr double largest_block_growth = 1.5;
+
+inline std::optional<Refusal> refuse_fill(double bytes, double bytes_of_csr) {
+  if (bytes <= small_storage_bytes || bytes <= largest_block_growth * bytes_of_csr) return std::nullopt;
+  return Refusal{"padding: blocks of " + megabytes(bytes) + " where CSR has " + megabytes(bytes_of_csr)};
+}
+
+/// Share of the elements of r x c blocks that are nonzeros: measured where r = c is among block_sizes, else estimated.
+double block_fill(const Features& features, int r, int c);
+
+/// Blocks that hold nonzeros, by that share.
+double block_count(const Features& features, int r, int c);
+
+inline double block_rows_of(const Features& features, int r) {
+  return std::max(1.0, std::ceil(static_cast<double>(features.rows) / r));
+}
+
+/// Values for r and c alike, best guess first: the square blocks of fewest bytes, and where those are 2, 4 or 8 the
+/// next best of these too, for the rectangles between them.
+template <class T>
+std::vector<std::int64_t> block_sizes_worth_trying(const Features& features);
+
+inline std::vector<std::int64_t> block_sizes_allowed() { return {AUTOSPMV_BLOCK_SIZES}; }
+
+/// The cost of a layout with so many block slots, or a refusal.
+template <class T>
+Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout, double block_slots,
+                            const Device& device) {
+  Cost cost;
+  cost.storage_bytes = block_bytes<T>(layout, block_rows_of(features, layout.r), block_slots);
+  const double csr = csr_bytes<T>(features.rows, features.nnz);
+  if (auto refusal = refuse_fill(cost.storage_bytes, csr)) return *refusal;
+  if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+  cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+  return cost;
+}
+
+/// How much longer than its share of the matrix a walk of `steps` steps, one after another, keeps the device busy.
+inline double longest_walk(const Features& features, double steps, const Device& device) {
+  const double width = 256.0 * std::max(1, device.multiprocessors);
+  return std::max(1.0, steps / std::max(32.0, static_cast<double>(features.nnz) / width));
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,126 @@
+#include "formats/common/blocks.hpp"
+
+#include <algorithm>
+
+#include "formats/common/block_rules.hpp"
+#include "formats/common/blocks_steps.hpp"
+#include "formats/common/sliced_steps.hpp"
+
+namespace autospmv::formats {
+
+namespace {
+
+template <class T>
+BlockMatrix<T> dimensions(const CsrView<T>& matrix, const BlockLayout& layout) {
+  // A single slice is rounded up, so that every plane of it begins on a boundary that loads like.
+  constexpr std::int64_t alignment = 16;
+  BlockMatrix<T> blocks;
+  blocks.layout = layout;
+  blocks.rows = matrix.rows;
+  blocks.cols = matrix.cols;
+  blocks.block_rows = (matrix.rows + layout.r - 1) / layout.r;
+  blocks.slice = layout.slice > 0 ? layout.slice
+                                  : std::max(alignment, (blocks.block_rows + alignment - 1) / alignment * alignment);
+  blocks.slices = (blocks.block_rows + blocks.slice - 1) / blocks.slice;
+  return blocks;
+}
+
+// Where work happens decides which of two functions runs; the steps are the same.
+template <class T>
+Result<BlockPattern> find_blocks(const CsrView<T>& matrix, const BlockLayout& layout, Place place, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda_steps::find_blocks(matrix, layout, place, stream);
+  }
+  return host::find_blocks(matrix, layout);
+}
+
+// Chunks in all.
+template <class T>
+std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
+  blocks.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(blocks.slices) + 1, place);
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda_steps::count_chunks(pattern, blocks, stream);
+      return cuda_steps::scan_chunks(blocks.slice_chunks, stream);
+    }
+  }
+  host::count_chunks(pattern, blocks);
+  return host::scan_chunks(blocks.slice_chunks);
+}
+
+template <class T>
+void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda_steps::place_blocks(pattern, blocks, stream);
+      return;
+    }
+  }
+  host::place_blocks(pattern, blocks);
+}
+
+// False where two nonzeros share a slot; on CUDA those were refused when the blocks were found.
+template <class T>
+bool fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Place place, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      cuda_steps::fill(matrix, blocks, stream);
+      return true;
+    }
+  }
+  return host::fill(matrix, blocks);
+}
+
+template <class T>
+std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, std::int64_t nnz,
+                                    const Device& device) {
+  const double bytes =
+      block_bytes<T>(blocks.layout, static_cast<double>(blocks.block_rows), static_cast<double>(slots));
+  const double csr = csr_bytes<T>(blocks.rows, nnz);
+  if (auto refusal = refuse_fill(bytes, csr)) return refusal;
+  return refuse_allocation(bytes, csr, device);
+}
+
+}  // namespace
+
+template <class T>
+Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout& layout, const Device& device) {
+  const DeviceScope scope(device);
+  const auto stream = setup_stream(device);
+  auto blocks = dimensions(matrix, layout);
+  auto pattern = find_blocks(matrix, layout, device, stream);
+  if (!pattern) return Refusal{pattern.reason()};
+
+  const bool in_place = blocks.slice == 1;
+  const auto chunks =
+      in_place ? static_cast<std::int64_t>(pattern->block_columns.size()) : lay_out(*pattern, blocks, device, stream);
+  if (chunks > most_blocks) return refuse_block_count();
+  const auto slots = chunks * blocks.slice;
+  if (auto refusal = refuse_slots(blocks, slots, matrix.nnz, device)) return *refusal;
+  if (in_place) {
+    blocks.slice_chunks = std::move(pattern->block_ptr);
+    blocks.block_columns = std::move(pattern->block_columns);
+  } else {
+    blocks.block_columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
+    place_blocks(*pattern, blocks, device, stream);
+  }
+  const auto elements = slots * layout.r * layout.c + BlockMatrix<T>::read_past;
+  blocks.values = Array<T>(static_cast<std::size_t>(elements), device);
+  if (!fill(matrix, blocks, device, stream)) return refuse_duplicates();
+  synchronize(device, stream);
+  return blocks;
+}
+
+template <class T>
+void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream) {
+  fill(matrix, blocks, place, stream);
+}
+
+#define AUTOSPMV_BLOCKS(T)                                                                            \
+  template Result<BlockMatrix<T>> build_blocks(const CsrView<T>&, const BlockLayout&, const Device&); \
+  template void refresh_blocks(BlockMatrix<T>&, const CsrView<T>&, Place, Stream);
+AUTOSPMV_BLOCKS(float)
+AUTOSPMV_BLOCKS(double)
+#undef AUTOSPMV_BLOCKS
+
+}  // namespace autospmv::formats

@@ -1,0 +1,354 @@
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/blocks.cuh"
+#include "formats/common/blocks_steps.hpp"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// What conversion reads of a matrix.
+template <class Offset>
+struct Rows {
+  std::int64_t rows;
+  std::int64_t nnz;
+  const Offset* row_ptr;
+  const std::int32_t* col_idx;
+  int r;
+  int c;
+
+  __device__ std::uint32_t block_of(std::int32_t column) const {
+    return static_cast<std::uint32_t>(column) / static_cast<std::uint32_t>(c);
+  }
+  __device__ std::int64_t block_row_of(std::int64_t row) const {
+    return static_cast<std::uint32_t>(row) / static_cast<std::uint32_t>(r);
+  }
+};
+
+// The last of [first, last) whose offset is at most `at`, which that of the first is.
+template <class Offset>
+__device__ std::int64_t last_at_most(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t at) {
+  while (last - first > 1) {
+    const auto middle = first + (last - first) / 2;
+    if (offsets[middle] <= at) {
+      first = middle;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
+}
+
+// The same for one that is likely to be near the first.
+template <class Offset>
+__device__ std::int64_t next_at_most(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t at) {
+  std::int64_t step = 1;
+  while (first + step < last && offsets[first + step] <= at) {
+    first += step;
+    step *= 2;
+  }
+  return last_at_most(offsets, first, min(static_cast<long long>(last), static_cast<long long>(first + step)), at);
+}
+
+// Nonzeros of a warp, 32 at a time: neighbouring lanes read neighbouring nonzeros, and long rows are shared like short
+// ones. The search for the first row is the dearest step, so it is done once for all of them.
+constexpr int nonzeros_of_warp = 256;
+
+template <class Offset, class Body>
+__device__ void for_each_nonzero(const Rows<Offset>& matrix, const Body& body) {
+  const auto first = global_thread() / cuda::warp_size * nonzeros_of_warp;
+  if (first >= matrix.nnz) return;
+  const auto last = min(static_cast<long long>(matrix.nnz), static_cast<long long>(first + nonzeros_of_warp));
+  auto row = last_at_most(matrix.row_ptr, 0, matrix.rows, first);
+  for (auto k = first + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {
+    row = next_at_most(matrix.row_ptr, row, matrix.rows, k);
+    body(row, k);
+  }
+}
+
+unsigned grid_for_nonzeros(std::int64_t nnz) {
+  return cuda::grid_for((nnz + nonzeros_of_warp - 1) / nonzeros_of_warp * cuda::warp_size);
+}
+
+// The first nonzero of a row whose column is at least `column`. The rows of a block row are mostly alike, so that it
+// lies as far from their beginning as in another row: `guess`.
+template <class Offset>
+__device__ std::int64_t lower_bound(const Rows<Offset>& matrix, std::int64_t row, std::int64_t column,
+                                    std::int64_t guess) {
+  std::int64_t low = matrix.row_ptr[row];
+  std::int64_t high = matrix.row_ptr[row + 1];
+  guess = min(static_cast<long long>(low + guess), static_cast<long long>(high));
+  const bool before = guess == low || matrix.col_idx[guess - 1] < column;
+  const bool after = guess == high || matrix.col_idx[guess] >= column;
+  if (before && after) return guess;
+  if (before) {
+    low = guess + 1;
+  } else {
+    high = guess - 1;
+  }
+  while (low < high) {
+    const auto middle = low + (high - low) / 2;
+    if (matrix.col_idx[middle] < column) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+template <class Offset>
+__device__ bool holds(const Rows<Offset>& matrix, std::int64_t row, std::uint32_t block, std::int64_t guess) {
+  const auto k = lower_bound(matrix, row, static_cast<std::int64_t>(block) * matrix.c, guess);
+  return k < matrix.row_ptr[row + 1] && matrix.block_of(matrix.col_idx[k]) == block;
+}
+
+enum Fault : std::int32_t { unsorted = 1, duplicates = 2 };
+
+// Flags every nonzero that no other of its block precedes, in its row or in a row above. Where columns are found to be
+// unsorted the flags are of no use.
+template <class Offset>
+__global__ void flag_firsts_kernel(Rows<Offset> matrix, std::int32_t* flags, std::int32_t* faults) {
+  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+    const std::int64_t begin = matrix.row_ptr[row];
+    const auto column = matrix.col_idx[k];
+    const auto block = matrix.block_of(column);
+    bool first = true;
+    if (k > begin) {
+      const auto previous = matrix.col_idx[k - 1];
+      first = matrix.block_of(previous) != block;
+      const int fault = previous == column ? duplicates : previous > column ? unsorted : 0;
+      if ((fault & ~*static_cast<volatile std::int32_t*>(faults)) != 0) atomicOr(faults, fault);
+    }
+    const auto top = matrix.block_row_of(row) * matrix.r;
+    for (auto above = row - 1; first && above >= top; --above) first = !holds(matrix, above, block, k - begin);
+    flags[k] = first ? 1 : 0;
+  });
+}
+
+template <class Offset>
+__global__ void block_ptr_kernel(Rows<Offset> matrix, const std::int32_t* firsts_before, std::int64_t block_rows,
+                                 std::int32_t* block_ptr) {
+  const auto block_row = global_thread();
+  if (block_row > block_rows) return;
+  const auto row = min(static_cast<long long>(block_row * matrix.r), static_cast<long long>(matrix.rows));
+  block_ptr[block_row] = firsts_before[matrix.row_ptr[row]];
+}
+
+// A block's place in its block row is the number of blocks, over all of its rows, whose first nonzero comes before it
+// in the order of columns.
+template <class Offset>
+__global__ void rank_blocks_kernel(Rows<Offset> matrix, const std::int32_t* firsts_before,
+                                   const std::int32_t* block_ptr, std::int32_t* block_columns) {
+  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+    if (firsts_before[k + 1] == firsts_before[k]) return;
+    const auto block = matrix.block_of(matrix.col_idx[k]);
+    const auto block_row = matrix.block_row_of(row);
+    const auto last = min(static_cast<long long>((block_row + 1) * matrix.r), static_cast<long long>(matrix.rows));
+    std::int64_t place = block_ptr[block_row];
+    for (auto other = block_row * matrix.r; other < last; ++other) {
+      const auto guess = k - matrix.row_ptr[row];
+      const auto to = other == row ? k : lower_bound(matrix, other, static_cast<std::int64_t>(block) * matrix.c, guess);
+      place += firsts_before[to] - firsts_before[matrix.row_ptr[other]];
+    }
+    block_columns[place] = static_cast<std::int32_t>(block);
+  });
+}
+
+template <class Offset>
+__global__ void sort_keys_kernel(Rows<Offset> matrix, std::uint64_t* keys, std::int32_t* columns) {
+  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+    columns[k] = matrix.col_idx[k];
+    keys[k] = static_cast<std::uint64_t>(row) << 32 | static_cast<std::uint32_t>(matrix.col_idx[k]);
+  });
+}
+
+// The columns of every row in increasing order.
+template <class Offset>
+Array<std::int32_t> sort_columns(const Rows<Offset>& matrix, Place place, Stream stream) {
+  const auto nnz = static_cast<std::size_t>(matrix.nnz);
+  Array<std::uint64_t> keys(nnz, place);
+  Array<std::int32_t> columns(nnz, place);
+  sort_keys_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, keys.data(),
+                                                                                             columns.data());
+  cuda::check_launch();
+  int row_bits = 0;
+  while ((matrix.rows - 1) >> row_bits != 0) ++row_bits;
+  cuda::sort_pairs(keys, columns, 32 + row_bits, stream);
+  return columns;
+}
+
+// The faults that were met.
+template <class Offset>
+std::int32_t flag_firsts(const Rows<Offset>& matrix, Array<std::int32_t>& flags, Place place, Stream stream) {
+  Array<std::int32_t> faults(1, place);
+  fill_bytes(faults.data(), 0, sizeof(std::int32_t), place, stream);
+  // One more than there are nonzeros, for the total of the scan.
+  fill_bytes(flags.data() + matrix.nnz, 0, sizeof(std::int32_t), place, stream);
+  flag_firsts_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, flags.data(),
+                                                                                               faults.data());
+  cuda::check_launch();
+  return cuda::read(static_cast<const std::int32_t*>(faults.data()), stream);
+}
+
+std::optional<Refusal> refuse_scratch(double bytes, Place place) {
+  if (bytes <= static_cast<double>(free_memory(place))) return std::nullopt;
+  return Refusal{"memory: not enough is free to look for blocks"};
+}
+
+template <class Offset>
+Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream stream) {
+  const auto nnz = static_cast<double>(matrix.nnz);
+  if (auto refusal = refuse_scratch(8 * nnz, place)) return *refusal;
+  const std::int64_t block_rows = (matrix.rows + matrix.r - 1) / matrix.r;
+  BlockPattern pattern{Array<std::int32_t>(static_cast<std::size_t>(block_rows) + 1, place), {}};
+  if (matrix.nnz == 0) {
+    fill_bytes(pattern.block_ptr.data(), 0, static_cast<std::size_t>(pattern.block_ptr.bytes()), place, stream);
+    return {std::move(pattern)};
+  }
+  const auto size = matrix.nnz + 1;
+  Array<std::int32_t> firsts_before(static_cast<std::size_t>(size), place);
+  Array<std::int32_t> sorted;
+  auto faults = flag_firsts(matrix, firsts_before, place, stream);
+  if ((faults & unsorted) != 0) {
+    if (auto refusal = refuse_scratch(28 * nnz, place)) return *refusal;
+    sorted = sort_columns(matrix, place, stream);
+    matrix.col_idx = sorted.data();
+    faults = flag_firsts(matrix, firsts_before, place, stream);
+  }
+  if ((faults & duplicates) != 0) return refuse_duplicates();
+  auto* counts = firsts_before.data();
+  if (size > most_blocks && cuda::sum_wide(counts, size, place, stream) > most_blocks) return refuse_block_count();
+  cuda::exclusive_scan(counts, counts, size, place, stream);
+  const auto blocks = cuda::read(static_cast<const std::int32_t*>(counts) + matrix.nnz, stream);
+  pattern.block_columns = Array<std::int32_t>(static_cast<std::size_t>(blocks), place);
+  block_ptr_kernel<<<cuda::grid_for(block_rows + 1), cuda::default_block, 0, stream.handle>>>(
+      matrix, counts, block_rows, pattern.block_ptr.data());
+  cuda::check_launch();
+  rank_blocks_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+      matrix, counts, pattern.block_ptr.data(), pattern.block_columns.data());
+  cuda::check_launch();
+  return {std::move(pattern)};
+}
+
+__global__ void count_chunks_kernel(const std::int32_t* block_ptr, std::int64_t block_rows, std::int64_t slice,
+                                    std::int32_t* chunks) {
+  const auto block_row = global_thread();
+  if (block_row >= block_rows) return;
+  const auto count = block_ptr[block_row + 1] - block_ptr[block_row];
+  std::int32_t* of_slice = chunks + block_row / slice;
+  // Most block rows are no longer than one before them: look before taking the atomic.
+  if (count > *static_cast<volatile std::int32_t*>(of_slice)) atomicMax(of_slice, count);
+}
+
+template <class V>
+__global__ void place_blocks_kernel(BlockView<V> blocks, const std::int32_t* block_ptr, const std::int32_t* from,
+                                    std::int64_t slots, std::int32_t* to) {
+  const auto slot = global_thread();
+  if (slot >= slots) return;
+  const auto chunk = slot / blocks.slice;
+  const auto slice = last_at_most(blocks.slice_chunks, 0, blocks.slices, chunk);
+  const auto block_row = slice * blocks.slice + slot % blocks.slice;
+  const auto block = chunk - blocks.slice_chunks[slice];
+  const bool inside = block_row < blocks.block_rows && block < block_ptr[block_row + 1] - block_ptr[block_row];
+  to[slot] = inside ? from[block_ptr[block_row] + block] : -1;
+}
+
+// The position among `count` block columns, `stride` apart, of one that is there. Padding is past every column. In full
+// blocks, a nonzero's block is as many blocks from the beginning as it is nonzeros: `guess`.
+__device__ std::int64_t find_block(const std::int32_t* columns, std::int64_t stride, std::int64_t count,
+                                   std::uint32_t block, std::int64_t guess) {
+  const auto column = [&](std::int64_t at) { return static_cast<std::uint32_t>(columns[at * stride]); };
+  if (guess < count && column(guess) == block) return guess;
+  std::int64_t low = 0;
+  std::int64_t high = count;
+  while (low < high) {
+    const auto middle = low + (high - low) / 2;
+    if (column(middle) < block) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+template <class T, class Offset>
+__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView<T> blocks) {
+  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+    // Divisions of 64 bits would cost more than all the rest.
+    const auto block_row = static_cast<std::uint32_t>(matrix.block_row_of(row));
+    const auto slice = block_row / static_cast<std::uint32_t>(blocks.slice);
+    const auto first_block_row = slice * blocks.slice;
+    const std::int64_t start = blocks.slice_chunks[slice];
+    const auto column = matrix.col_idx[k];
+    const auto block = matrix.block_of(column);
+    const auto guess = static_cast<std::uint32_t>(k - matrix.row_ptr[row]) / static_cast<std::uint32_t>(matrix.c);
+    const auto chunk = start + find_block(blocks.block_columns + start * blocks.slice + (block_row - first_block_row),
+                                          blocks.slice, blocks.slice_chunks[slice + 1] - start, block, guess);
+    const auto plane = chunk * matrix.c + (column - static_cast<std::int64_t>(block) * matrix.c);
+    blocks.values[plane * blocks.slice * matrix.r + (row - first_block_row * matrix.r)] = as_present(values[k]);
+  });
+}
+
+// Calls body with the view of the matrix that conversion takes.
+template <class T, class Body>
+auto with_rows(const CsrView<T>& matrix, const BlockLayout& layout, const Body& body) {
+  return std::visit(
+      [&](const auto* row_ptr) {
+        return body(Rows<std::remove_cvref_t<decltype(*row_ptr)>>{matrix.rows, matrix.nnz, row_ptr, matrix.col_idx,
+                                                                  layout.r, layout.c});
+      },
+      matrix.row_ptr);
+}
+
+}  // namespace
+
+template <class T>
+Result<BlockPattern> find_blocks(const CsrView<T>& matrix, const BlockLayout& layout, Place place, Stream stream) {
+  return with_rows(matrix, layout, [&](const auto& rows) { return find_blocks_of(rows, place, stream); });
+}
+
+template <class T>
+void count_chunks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream stream) {
+  auto& chunks = blocks.slice_chunks;
+  fill_bytes(chunks.data(), 0, static_cast<std::size_t>(chunks.bytes()), chunks.place(), stream);
+  if (blocks.block_rows == 0) return;
+  count_chunks_kernel<<<cuda::grid_for(blocks.block_rows), cuda::default_block, 0, stream.handle>>>(
+      pattern.block_ptr.data(), blocks.block_rows, blocks.slice, chunks.data());
+  cuda::check_launch();
+}
+
+template <class T>
+void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream stream) {
+  const auto slots = static_cast<std::int64_t>(blocks.block_columns.size());
+  if (slots == 0) return;
+  place_blocks_kernel<<<cuda::grid_for(slots), cuda::default_block, 0, stream.handle>>>(
+      view_of(blocks), pattern.block_ptr.data(), pattern.block_columns.data(), slots, blocks.block_columns.data());
+  cuda::check_launch();
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Stream stream) {
+  auto& values = blocks.values;
+  fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
+  if (matrix.nnz == 0) return;
+  with_rows(matrix, blocks.layout, [&](const auto& rows) {
+    fill_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(rows, matrix.values,
+                                                                                          writable_view_of(blocks));
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_BLOCKS(T)                                                                         \
+  template Result<BlockPattern> find_blocks(const CsrView<T>&, const BlockLayout&, Place, Stream); \
+  template void count_chunks(const BlockPattern&, BlockMatrix<T>&, Stream);                        \
+  template void place_blocks(const BlockPattern&, BlockMatrix<T>&, Stream);                        \
+  template void fill(const CsrView<T>&, BlockMatrix<T>&, Stream);
+AUTOSPMV_BLOCKS(float)
+AUTOSPMV_BLOCKS(double)
+#undef AUTOSPMV_BLOCKS
+
+}  // namespace autospmv::formats::cuda_steps
