@@ -20,6 +20,7 @@ namespace {
 template <class T>
 struct RandomScalar {
   static T at(std::uint64_t seed, std::uint64_t position) { return static_cast<T>(random_value(seed, position)); }
+  static T in_float(T value) { return static_cast<T>(static_cast<float>(value)); }
 };
 
 template <class R>
@@ -27,10 +28,13 @@ struct RandomScalar<std::complex<R>> {
   static std::complex<R> at(std::uint64_t seed, std::uint64_t position) {
     return {RandomScalar<R>::at(seed, position), RandomScalar<R>::at(~seed, position)};
   }
+  static std::complex<R> in_float(std::complex<R> value) {
+    return {RandomScalar<R>::in_float(value.real()), RandomScalar<R>::in_float(value.imag())};
+  }
 };
 
 template <class T>
-void randomize(HostCsr<T>& matrix, std::uint64_t seed) {
+void randomize(HostCsr<T>& matrix, std::uint64_t seed, bool in_float) {
   parallel_region(matrix.nnz(), [&](int thread, int threads) {
     const auto share = share_of(matrix.rows, thread, threads);
     for (std::int64_t row = share.first; row < share.last; ++row) {
@@ -39,6 +43,7 @@ void randomize(HostCsr<T>& matrix, std::uint64_t seed) {
         const auto pair =
             static_cast<std::uint64_t>(std::min(row, col)) << 32 | static_cast<std::uint64_t>(std::max(row, col));
         matrix.values[k] = RandomScalar<T>::at(seed, pair);
+        if (in_float) matrix.values[k] = RandomScalar<T>::in_float(matrix.values[k]);
       }
     }
   });
@@ -62,20 +67,22 @@ std::vector<std::string> matrices_in(const std::string& directory) {
 
 Values Values::parse(std::string_view text) {
   if (text == "own") return {};
-  constexpr std::string_view prefix = "random:";
+  const auto colon = std::min(text.find(':'), text.size());
+  const auto kind = text.substr(0, colon);
+  const bool known = kind == "random" || kind == "float";
   std::uint64_t seed = 0;
-  const auto digits = text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view{};
+  const auto digits = known && colon < text.size() ? text.substr(colon + 1) : std::string_view{};
   const auto [end, code] = std::from_chars(digits.begin(), digits.end(), seed);
   if (code != std::errc{} || end != digits.end()) {
-    throw InvalidArgument("values '" + std::string(text) + "' are neither 'own' nor 'random:SEED'");
+    throw InvalidArgument("values '" + std::string(text) + "' are not 'own', 'random:SEED' or 'float:SEED'");
   }
-  return {seed};
+  return {seed, kind == "float"};
 }
 
 template <class T>
 HostCsr<T> load_matrix(const std::string& source, const Values& values) {
   auto matrix = is_generator(source) ? generate<T>(source) : read_matrix_market<T>(source);
-  if (values.seed) randomize(matrix, *values.seed);
+  if (values.seed) randomize(matrix, *values.seed, values.in_float);
   return matrix;
 }
 

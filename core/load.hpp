@@ -15,8 +15,9 @@ namespace autospmv {
 /// not known.
 struct Values {
   std::optional<std::uint64_t> seed;  ///< of the random values; none: the matrix keeps its own
+  bool in_float = false;              ///< random values that float holds exactly, all its bits in use
 
-  /// Reads "own" or "random:SEED"; throws InvalidArgument for anything else.
+  /// Reads "own", "random:SEED" or "float:SEED"; throws InvalidArgument for anything else.
   static Values parse(std::string_view text);
 };
 

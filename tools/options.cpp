@@ -54,7 +54,7 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
           text("TYPE", "double", [&](const std::string& name) { options.value_type = parse_value_type(name); }),
           "float or double");
       add("values", text("WHICH", "own", [&](const std::string& which) { options.values = Values::parse(which); }),
-          "own, or random:SEED for structures whose values are not known");
+          "own; or, for structures whose values are not known, random:SEED, or float:SEED for values that float holds");
       break;
     case OptionGroup::backend:
       add("backend", text("NAME", "auto", [&](const std::string& name) { options.backend = parse_backend(name); }),

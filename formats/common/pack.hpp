@@ -16,13 +16,18 @@ struct Pack {
   Vector elements;
 
   AUTOSPMV_INLINE void load(const T* from) { std::memcpy(&elements, from, sizeof elements); }
-  // Spelled out, so that these stay scalar loads: the processor's gathers are slower.
-  AUTOSPMV_INLINE void gather(const T* x, const std::int32_t* at) {
+
+  // Spelled out, so that elements of x stay scalar loads: the processor's gathers are slower.
+  template <class Element>
+  AUTOSPMV_INLINE void fill(const Element& at) {
     if constexpr (size == 4) {
-      elements = Vector{x[at[0]], x[at[1]], x[at[2]], x[at[3]]};
+      elements = Vector{at(0), at(1), at(2), at(3)};
     } else {
-      elements = Vector{x[at[0]], x[at[1]], x[at[2]], x[at[3]], x[at[4]], x[at[5]], x[at[6]], x[at[7]]};
+      elements = Vector{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
     }
+  }
+  AUTOSPMV_INLINE void gather(const T* x, const std::int32_t* at) {
+    fill([=](int i) AUTOSPMV_INLINE_LAMBDA { return x[at[i]]; });
   }
 };
 

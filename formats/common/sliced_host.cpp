@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/parallel.hpp"
+#include "formats/common/pack.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/simd.hpp"
@@ -24,23 +25,6 @@ std::int64_t row_at(const SlicedMatrix<T>& sliced, std::int64_t position) {
 
 // Rows side by side whose sums stay in registers: one cache line of doubles twice.
 constexpr int lanes = 16;
-
-// Neighbouring elements that are added and multiplied at once.
-template <class T>
-struct Pack {
-  static constexpr int size = 32 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(32)));
-
-  // One by one, so that elements of x are loaded by themselves: the processor's gathers are slower.
-  template <class Element>
-  AUTOSPMV_INLINE static void fill(Vector& pack, const Element& at) {
-    if constexpr (size == 4) {
-      pack = Vector{at(0), at(1), at(2), at(3)};
-    } else {
-      pack = Vector{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
-    }
-  }
-};
 
 // `lanes` neighbouring lanes of a slice.
 template <class T, class Columns, class Values>
@@ -82,11 +66,11 @@ struct Group {
     typename Pack<T>::Vector sums[packs] = {};
     for (std::int64_t c = 0; c < full; ++c) {
       for (int p = 0; p < packs; ++p) {
-        typename Pack<T>::Vector value_pack;
-        typename Pack<T>::Vector x_pack;
-        Pack<T>::fill(value_pack, [&](int i) AUTOSPMV_INLINE_LAMBDA { return value(c, p * width + i); });
-        Pack<T>::fill(x_pack, [&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
-        sums[p] += value_pack * x_pack;
+        Pack<T> value_pack;
+        Pack<T> x_pack;
+        value_pack.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return value(c, p * width + i); });
+        x_pack.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
+        sums[p] += value_pack.elements * x_pack.elements;
       }
     }
     std::memcpy(sum, sums, sizeof sums);

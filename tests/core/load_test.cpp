@@ -190,11 +190,23 @@ TEST(Values, Parse) {
   EXPECT_FALSE(Values::parse("own").seed.has_value());
   EXPECT_EQ(Values::parse("random:0").seed, 0U);
   EXPECT_EQ(Values::parse("random:18446744073709551615").seed, 18446744073709551615U);
-  for (const auto* bad :
-       {"", "Own", "random", "random:", "random:x", "random:-1", "random:1 ", "random:18446744073709551616"}) {
+  EXPECT_FALSE(Values::parse("random:3").in_float);
+  EXPECT_EQ(Values::parse("float:3").seed, 3U);
+  EXPECT_TRUE(Values::parse("float:3").in_float);
+  for (const auto* bad : {"", "Own", "random", "random:", "float", "float:", "double:1", "random:x", "random:-1",
+                          "random:1 ", "random:18446744073709551616"}) {
     EXPECT_EQ(error_of([&] { Values::parse(bad); }),
-              "values '" + std::string(bad) + "' are neither 'own' nor 'random:SEED'");
+              "values '" + std::string(bad) + "' are not 'own', 'random:SEED' or 'float:SEED'");
   }
+}
+
+TEST(Values, FloatOnesSurviveFloat) {
+  const auto matrix = load_matrix<double>("gen:pde:5", Values::parse("float:3"));
+  const auto full = load_matrix<double>("gen:pde:5", Values::parse("random:3"));
+  for (std::size_t k = 0; k < matrix.values.size(); ++k) {
+    EXPECT_EQ(matrix.values[k], static_cast<double>(static_cast<float>(full.values[k])));
+  }
+  EXPECT_NE(matrix.values, full.values);
 }
 
 TEST(Values, RandomOnesAreSymmetricWhereThePatternIs) {
