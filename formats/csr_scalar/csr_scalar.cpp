@@ -50,7 +50,7 @@ class CsrScalar final : public Format<T> {
                                                            const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
     const CsrRows shape{1, static_cast<int>(params.find("block").value_or(256))};
-    return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device.backend));
+    return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device));
   }
 
  private:

@@ -21,7 +21,7 @@ class CsrVector final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_vector",
-        .version = 1,
+        .version = 2,
         .summary = "CSR, T threads a row",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
@@ -44,7 +44,11 @@ class CsrVector final : public Format<T> {
     }
     std::vector<std::int64_t> share{0};
     if (static_cast<double>(features.npr_max) > 8 * features.npr_mean + 32) share = {8, 0, 32};
-    return {{"block", {256, 512}}, {"share", share}, {"T", threads}};
+    return {{"value_bits", value_bits_for<T>(features)},
+            {"column_bits", features.slice_span_max <= largest_distance(16) ? Values{16, 32} : Values{32}},
+            {"block", {256, 512}},
+            {"share", share},
+            {"T", threads}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
@@ -53,6 +57,12 @@ class CsrVector final : public Format<T> {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
+    if (device.backend == Backend::cuda) {
+      if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
+      // Rows span no more than the slices they are in.
+      if (auto refusal = refuse_column_bits(features.slice_span_max, params["column_bits"])) return *refusal;
+      add_encoding(features, params, cost);
+    }
     if (device.backend == Backend::cuda && features.nnz > 0) {
       // Threads without an entry, and rows that their threads walk for too long.
       const auto threads = static_cast<double>(params["T"]);
@@ -69,10 +79,38 @@ class CsrVector final : public Format<T> {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256)),
                         static_cast<int>(params.find("share").value_or(0))};
-    return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device.backend));
+    auto op = std::make_unique<CsrRowsOperator<T>>(matrix, shape, device);
+    if (device.backend == Backend::cuda) {
+      const DeviceScope scope(device);
+      const auto stream = setup_stream(device);
+      const auto column_bits = static_cast<int>(params["column_bits"]);
+      const auto value_bits = static_cast<int>(params["value_bits"]);
+      if (!op->encode(column_bits, value_bits, stream)) {
+        return Refusal{"encoding: columns or values need more bits"};
+      }
+      synchronize(device, stream);
+    }
+    return std::unique_ptr<Operator<T>>(std::move(op));
   }
 
  private:
+  using Values = std::vector<std::int64_t>;
+
+  // What is stored anew, and what is read of it instead of CSR's own arrays.
+  static void add_encoding(const Features& features, const Params& params, Cost& cost) {
+    const auto nnz = static_cast<double>(features.nnz);
+    if (params["value_bits"] < full_value_bits<T>) {
+      const double bytes = nnz * static_cast<double>(params["value_bits"]) / 8;
+      cost.storage_bytes += bytes;
+      cost.bytes += bytes - nnz * sizeof(T);
+    }
+    if (params["column_bits"] < 32) {
+      const double bytes = nnz * 2 + static_cast<double>(features.rows) * 4;
+      cost.storage_bytes += bytes;
+      cost.bytes += bytes - nnz * 4;
+    }
+  }
+
   // The longest row takes its threads npr_max / T steps, of a latency each, however idle the rest of the device is.
   static double longest_walk(const Features& features, const Params& params, const Device& device) {
     const double threads = static_cast<double>(params["share"] > 0 ? params["block"] : params["T"]);
@@ -84,15 +122,19 @@ class CsrVector final : public Format<T> {
 
   static std::vector<Allowed> allowed(const Device& device) {
     if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16}}};
-    return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}}, {"share", {0, 8, 32}}, {"block", {128, 256, 512}}};
+    return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}},
+            {"share", {0, 8, 32}},
+            {"block", {128, 256, 512}},
+            {"column_bits", {16, 32}},
+            {"value_bits", all_value_bits<T>()}};
   }
 
   static std::optional<Refusal> refuse_shape(const Params& params, const Device& device) {
     if (device.backend == Backend::host) return std::nullopt;
     if (params["T"] > params["block"]) return Refusal{"parameters: T is more than block"};
-    const bool can_share = params["T"] <= AUTOSPMV_CSR_SHARE_MOST && params["block"] >= 256;
+    const bool can_share = params["T"] <= 32;
     if (params["share"] > 0 && !can_share) {
-      return Refusal{"parameters: rows are shared for T up to 32 and blocks from 256"};
+      return Refusal{"parameters: rows are shared for T up to 32"};
     }
     return std::nullopt;
   }
