@@ -59,10 +59,15 @@ __device__ __forceinline__ T sum_row(T sum, int lane, T* of_warp) {
   return sum;
 }
 
+__device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, std::int64_t row) {
+  return row_ids == nullptr ? row : row_ids[row];
+}
+
 constexpr int most_warps = 1024 / cuda::warp_size;
 
 template <int Threads, class T, class Offset>
-__global__ void rows_kernel(const CsrView<T> matrix, const Offset* row_ptr, T alpha, const T* x, T beta, T* y) {
+__global__ void rows_kernel(const CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* row_ids, T alpha,
+                            const T* x, T beta, T* y) {
   __shared__ T of_warp[most_warps];
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t row = thread / Threads;
@@ -72,14 +77,14 @@ __global__ void rows_kernel(const CsrView<T> matrix, const Offset* row_ptr, T al
   const std::int64_t last = inside ? row_ptr[row + 1] : 0;
   T sum = partial_sum<Threads>(matrix.values, matrix.col_idx, first, last, lane, x);
   sum = sum_row<Threads>(sum, lane, of_warp);
-  if (inside && lane == 0) store_row(y, row, alpha, sum, beta);
+  if (inside && lane == 0) store_row(y, target_row(row_ids, row), alpha, sum, beta);
 }
 
 // The same, but long rows wait until the block has finished the others and then get all of its threads. Their order
 // in the list changes from run to run, their sums do not.
 template <int Threads, int Block, class T, class Offset>
-__global__ void sharing_rows_kernel(const CsrView<T> matrix, const Offset* row_ptr, std::int64_t share_above, T alpha,
-                                    const T* x, T beta, T* y) {
+__global__ void sharing_rows_kernel(const CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* row_ids,
+                                    std::int64_t share_above, T alpha, const T* x, T beta, T* y) {
   __shared__ T of_warp[most_warps];
   __shared__ std::int64_t long_row[Block / Threads];
   __shared__ int long_rows;
@@ -98,14 +103,14 @@ __global__ void sharing_rows_kernel(const CsrView<T> matrix, const Offset* row_p
   }
   T sum = partial_sum<Threads>(matrix.values, matrix.col_idx, first, last, lane, x);
   sum = sum_row<Threads>(sum, lane, of_warp);
-  if (inside && !is_long && lane == 0) store_row(y, row, alpha, sum, beta);
+  if (inside && !is_long && lane == 0) store_row(y, target_row(row_ids, row), alpha, sum, beta);
   __syncthreads();
   for (int i = 0; i < long_rows; ++i) {
     const std::int64_t shared_row = long_row[i];
     T part = partial_sum<Block>(matrix.values, matrix.col_idx, row_ptr[shared_row], row_ptr[shared_row + 1],
                                 static_cast<int>(threadIdx.x), x);
     part = sum_block(part, of_warp);
-    if (threadIdx.x == 0) store_row(y, shared_row, alpha, part, beta);
+    if (threadIdx.x == 0) store_row(y, target_row(row_ids, shared_row), alpha, part, beta);
   }
 }
 
@@ -116,13 +121,13 @@ void launch(const CsrView<T>& matrix, const Offset* row_ptr, const CsrRows& shap
   if constexpr (Threads >= AUTOSPMV_CSR_SHARE_LEAST && Threads <= AUTOSPMV_CSR_SHARE_MOST) {
     if (shape.share_above > 0) {
       dispatch<AUTOSPMV_CSR_SHARE_BLOCKS>(shape.block, [&](auto block) {
-        sharing_rows_kernel<Threads, block.value>
-            <<<grid, block.value, 0, stream.handle>>>(matrix, row_ptr, shape.share_above, alpha, x, beta, y);
+        sharing_rows_kernel<Threads, block.value><<<grid, block.value, 0, stream.handle>>>(
+            matrix, row_ptr, shape.row_ids, shape.share_above, alpha, x, beta, y);
       });
       return;
     }
   }
-  rows_kernel<Threads><<<grid, shape.block, 0, stream.handle>>>(matrix, row_ptr, alpha, x, beta, y);
+  rows_kernel<Threads><<<grid, shape.block, 0, stream.handle>>>(matrix, row_ptr, shape.row_ids, alpha, x, beta, y);
 }
 
 }  // namespace
