@@ -207,8 +207,10 @@ Features without_empty_rows(Features features) {
 
 template <class T>
 std::optional<Choice<T>> best_of_listed_rows(const Features& features, const Device& device) {
+  const auto* csr = find_format<T>("csr_vector");
+  if (csr == nullptr) return std::nullopt;
   const auto listed = without_empty_rows(features);
-  auto choice = best_of_format<T>(*find_format<T>("csr_vector"), listed, device);
+  auto choice = best_of_format<T>(*csr, listed, device);
   if (!choice) return std::nullopt;
   // The list itself.
   choice->bytes += static_cast<double>(listed.rows) * 4;

@@ -8,6 +8,7 @@
 
 #include "core/csr.hpp"
 #include "core/host_device.hpp"
+#include "core/random.hpp"
 #include "features/features.hpp"
 
 namespace autospmv::formats::cocktail {
@@ -24,29 +25,33 @@ struct CutRule {
 /// What is copied into the parts: all of it at first, then whenever values change, the values.
 enum class Entries : std::uint8_t { columns_and_values, values };
 
-/// The nonzeros in which diagonals are counted: all of them, or about feature_sample_nnz in short runs at even
-/// distances. A handful of counters that every nonzero adds to would cost more than the rest of the conversion.
+/// The nonzeros in which diagonals are counted: all of them, or feature_sample_nnz in short runs, one at a random place
+/// of each of as many equal stretches. A handful of counters that every nonzero adds to would cost more than the rest
+/// of the conversion; at regular distances, runs might always meet the same diagonals of rows that are all alike.
 struct NonzeroSample {
   static constexpr std::int64_t run = 32;
+  static constexpr std::int64_t stretches = feature_sample_nnz / run;
 
-  std::int64_t nnz = 0;
-  std::int64_t runs = 0;
-  std::int64_t taken = 0;
+  explicit NonzeroSample(std::int64_t nonzeros) : nnz(nonzeros), runs(nonzeros / run) {}
 
-  explicit NonzeroSample(std::int64_t nonzeros)
-      : nnz(nonzeros), runs((nonzeros + run - 1) / run), taken(nonzeros > feature_sample_nnz ? most : runs) {}
-
-  [[nodiscard]] std::int64_t size() const { return taken == runs ? nnz : taken * run; }
-  [[nodiscard]] AUTOSPMV_HD std::int64_t at(std::int64_t i) const {
-    return taken == runs ? i : i / run * runs / taken * run + i % run;
+  [[nodiscard]] AUTOSPMV_HD bool complete() const { return nnz <= feature_sample_nnz; }
+  [[nodiscard]] std::int64_t size() const { return complete() ? nnz : stretches * run; }
+  /// The nonzero at a position in the sample.
+  [[nodiscard]] AUTOSPMV_HD std::int64_t at(std::int64_t position) const {
+    if (complete()) return position;
+    const std::int64_t stretch = position / run;
+    const std::int64_t first = stretch * runs / stretches;
+    const std::int64_t width = (stretch + 1) * runs / stretches - first;
+    const auto chosen = random_bits(0, static_cast<std::uint64_t>(stretch)) % static_cast<std::uint64_t>(width);
+    return (first + static_cast<std::int64_t>(chosen)) * run + position % run;
   }
   /// How many of `count` nonzeros are expected in the sample, rounded up.
   [[nodiscard]] std::int64_t share_of(std::int64_t count) const {
-    return taken == runs ? count : (count * taken + runs - 1) / runs;
+    return complete() ? count : (count * size() + nnz - 1) / nnz;
   }
 
- private:
-  static constexpr std::int64_t most = feature_sample_nnz / run;
+  std::int64_t nnz;
+  std::int64_t runs;
 };
 
 // ---- Predicates: whether nonzero k is cut out. `row_of` is the row of each nonzero.

@@ -58,15 +58,19 @@ HostCsr<T> bands_and_strays(std::int64_t rows, std::int64_t bands, std::int64_t 
   return matrix;
 }
 
-/// Full 3 x 3 blocks on the diagonal and two nonzeros a row elsewhere; rows is no multiple of 3.
+/// Seven full 3 x 3 blocks in a row of blocks, and in every tenth row two nonzeros elsewhere; rows is no multiple of 3.
 template <class T>
 HostCsr<T> blocks_and_strays() {
   constexpr std::int64_t rows = 3001;
   HostCsr<T> matrix;
   matrix.rows = matrix.cols = rows;
   for (std::int64_t row = 0; row < rows; ++row) {
-    std::set<std::int64_t> columns{row * 7919 % rows, row * 104729 % rows};
-    for (std::int64_t c = row / 3 * 3; c < std::min(rows, row / 3 * 3 + 3); ++c) columns.insert(c);
+    std::set<std::int64_t> columns;
+    if (row % 10 == 0) columns = {row * 7919 % rows, row * 104729 % rows};
+    for (std::int64_t b = 0; b < 7; ++b) {
+      const std::int64_t first = (row / 3 + b * b * 11) % (rows / 3) * 3;
+      for (std::int64_t column = first; column < first + 3; ++column) columns.insert(column);
+    }
     for (const auto column : columns) {
       matrix.col_idx.push_back(static_cast<std::int32_t>(column));
       matrix.values.push_back(static_cast<T>(random_value(9, matrix.values.size())));
@@ -159,6 +163,21 @@ TEST(Cocktail, SplitsDenseDiagonalsBySample) {
   const auto source = bands_and_strays<double>(100000, 9, 5);
   ASSERT_GT(source.nnz(), feature_sample_nnz);
   expect_exact_split(source, {.cut = Cut::diagonals, .least = 66667});
+}
+
+// A circulant matrix of 64 nonzeros a row: runs of a sample at even distances would all see the same half of the row.
+// What wraps around is the rest.
+TEST(Cocktail, SampleMeetsEveryDiagonal) {
+  HostCsr<double> source;
+  source.rows = source.cols = 1 << 15;
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    for (std::int64_t d = 0; d < 64; ++d) {
+      source.col_idx.push_back(static_cast<std::int32_t>((row + 3 * d) % source.cols));
+      source.values.push_back(random_value(7, source.values.size()));
+    }
+    source.row_ptr.push_back(static_cast<std::int64_t>(source.col_idx.size()));
+  }
+  expect_exact_split(source, {.cut = Cut::diagonals, .least = 1 << 14});
 }
 
 TEST(Cocktail, SplitsDenseBlocks) {
