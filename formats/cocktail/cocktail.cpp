@@ -34,45 +34,39 @@ std::int64_t longest_ordinary_row(const Features& features) {
   return std::max<std::int64_t>(32, percentile_99(features));
 }
 
-// The share of the nonzeros that lies in full b x b blocks, if all others were alone in theirs.
-double share_in_blocks(const Features& features, std::size_t size) {
-  const double area = block_sizes[size] * block_sizes[size];
-  if (features.block_fill[size] <= 0) return 0;
-  return std::clamp((area - 1 / features.block_fill[size]) / (area - 1), 0.0, 1.0);
-}
-
-// Where most column indices are saved.
-std::size_t best_block_size(const Features& features) {
-  std::size_t best = 0;
-  double most = 0;
-  for (std::size_t size = 0; size < block_sizes.size(); ++size) {
-    const double area = block_sizes[size] * block_sizes[size];
-    const double saved = share_in_blocks(features, size) * (1 - 1 / area);
-    if (saved > most) best = size;
-    most = std::max(most, saved);
-  }
-  return best;
-}
-
-// `features` need no more than the sizes where diagonals are cut out.
+// `features` need no more than the sizes, but for long rows.
 template <class T>
-CutRule rule_for(Cut cut, const Features& features) {
-  if (cut == Cut::rows) return {.cut = cut, .least = longest_ordinary_row(features) + 1};
+std::vector<CutRule> rules_for(Cut cut, const Features& features) {
+  if (cut == Cut::rows) return {{.cut = cut, .least = longest_ordinary_row(features) + 1}};
   if (cut == Cut::diagonals) {
     const double least = std::ceil(slot_cost<T> * static_cast<double>(features.rows));
-    return {.cut = cut, .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least))};
+    return {{.cut = cut, .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least))}};
   }
-  const std::int64_t block = block_sizes[best_block_size(features)];
-  const double block_bytes = static_cast<double>(block * block) * sizeof(T) + 4;
-  return {.cut = cut, .least = static_cast<std::int64_t>(std::ceil(block_bytes / (4 + sizeof(T)))), .block = block};
+  std::vector<CutRule> sizes;
+  for (const int b : block_sizes) {
+    const double area = b * b;
+    const double least = std::ceil((area * sizeof(T) + 4) / (4 + sizeof(T)));
+    sizes.push_back({.cut = cut, .least = static_cast<std::int64_t>(least), .block = b, .saved = 1 - 1 / area});
+  }
+  return sizes;
 }
 
+// Diagonals do without: the pass over the matrix would cost as much as the cut.
 template <class T>
-Features features_for_rule(Cut cut, const CsrView<T>& matrix, Place place) {
+Features features_for_rules(Cut cut, const CsrView<T>& matrix, Place place) {
   if (cut != Cut::diagonals) return extract_features(matrix, place);
   Features sizes;
   sizes.rows = matrix.rows;
   return sizes;
+}
+
+// The most nonzeros, as a share, that can lie in dense blocks of a size: those are filled no more than they must be,
+// and all other nonzeros are alone in theirs.
+template <class T>
+double most_in_blocks(const Features& features, std::size_t size) {
+  const double area = block_sizes[size] * block_sizes[size];
+  if (features.block_fill[size] <= 0) return 0;
+  return (area - 1 / features.block_fill[size]) / (area - 1 / slot_cost<T>);
 }
 
 // ---- What is refused from the features alone, because there is nothing to gain.
@@ -109,34 +103,35 @@ std::optional<Refusal> refuse_useless(Cut cut, const Features& features) {
   }
   if (auto refusal = refuse_blocks<T>(features)) return refusal;
   constexpr double least = 0.1;
-  constexpr double most = 0.98;
-  const double share = share_in_blocks(features, best_block_size(features));
-  if (share < least) return Refusal{"blocks: too few nonzeros can lie in dense ones"};
-  if (share > most) return Refusal{"blocks: practically all nonzeros lie in dense ones, there is no rest"};
+  constexpr double all = 0.9;
+  double most = 0;
+  for (std::size_t size = 0; size < block_sizes.size(); ++size) {
+    if (features.block_fill[size] > all) return Refusal{"blocks: practically all of them are full, there is no rest"};
+    most = std::max(most, most_in_blocks<T>(features, size));
+  }
+  if (most < least) return Refusal{"blocks: too few nonzeros can lie in dense ones"};
   return std::nullopt;
 }
 
 // ---- What a cut is predicted to cost.
 
-/// Nonzeros that take part in the second product, bytes of one of the first and rows of the second.
+/// Of the second product, which adds to the first: its nonzeros and its rows.
 struct Estimate {
   double added = 0;
-  double bytes_of_other = 0;
   double added_rows = 0;
+  double bytes_of_other = 0;  ///< of a nonzero of the first
 };
 
+// How many nonzeros lie on dense diagonals or in dense blocks, or in long rows, is not among the features. With half of
+// them the candidate is neither ahead of all others nor hopeless, and build() finds out.
 template <class T>
 Estimate estimate(Cut cut, const Features& features) {
-  const auto nnz = static_cast<double>(features.nnz);
+  const double half = static_cast<double>(features.nnz) / 2;
   const auto rows = static_cast<double>(features.rows);
-  if (cut == Cut::rows) return {nnz / 2, 4 + sizeof(T), rows / 100};
-  // How many nonzeros lie on dense diagonals is not among the features. With half of them the candidate is neither
-  // ahead of all others nor hopeless, and build() finds out before it converts.
-  if (cut == Cut::diagonals) return {nnz / 2, sizeof(T), std::min(rows, nnz / 2)};
-  const auto size = best_block_size(features);
-  const double area = block_sizes[size] * block_sizes[size];
-  const double alone = nnz * (1 - share_in_blocks(features, size));
-  return {alone, sizeof(T) + 4 / area, std::min(rows, alone)};
+  // Beyond the 99th percentile is one row in a hundred.
+  if (cut == Cut::rows) return {half, rows / 100, 4 + sizeof(T)};
+  // The smallest blocks have an index for four nonzeros.
+  return {half, std::min(rows, half), cut == Cut::diagonals ? sizeof(T) : 1.0 + sizeof(T)};
 }
 
 // An adding part without its nonzeros and x: every row, or those that have nonzeros.
@@ -346,13 +341,13 @@ class Cocktail final : public Format<T> {
     if (matrix.nnz == 0) return Refusal{"size: no nonzeros"};
     const DeviceScope scope(device);
     const auto cut = static_cast<Cut>(params["parts"]);
-    const auto features = features_for_rule(cut, matrix, device);
+    const auto features = features_for_rules(cut, matrix, device);
     if (cut == Cut::blocks) {
       if (auto refusal = refuse_blocks<T>(features)) return *refusal;
     }
     const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
     if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), csr, device)) return *refusal;
-    auto parts = split(matrix, rule_for<T>(cut, features), device);
+    auto parts = split<T>(matrix, rules_for<T>(cut, features), device);
     if (parts.cut.nnz == 0) return Refusal{nothing_cut(cut)};
     return plan(std::move(parts), cut, csr, device);
   }

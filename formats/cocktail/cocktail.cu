@@ -64,6 +64,17 @@ __global__ void listed_offsets_kernel(const Offset* row_ptr, const std::int32_t*
   if (i <= listed) listed_ptr[i] = i < listed ? row_ptr[ids[i]] : nnz;
 }
 
+// The geometry of mark_kernel, over the sample.
+template <class Predicate>
+__global__ void count_in_sample_kernel(Predicate cut_out, NonzeroSample sample, std::int64_t size,
+                                       unsigned long long* count) {
+  const auto i = global_thread();
+  const std::uint32_t word = __ballot_sync(0xffffffffU, i < size && cut_out(sample.at(i)));
+  if (i % cuda::warp_size == 0 && word != 0) atomicAdd(count, static_cast<unsigned long long>(__popc(word)));
+}
+
+}  // namespace
+
 template <class T>
 Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream) {
   Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), place);
@@ -80,6 +91,27 @@ Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stre
 }
 
 template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of, Stream stream) {
+  Array<unsigned long long> counts(rules.size(), row_of.place());
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
+  const NonzeroSample sample(matrix.nnz);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    with_predicate(matrix, rules[i], row_of.data(), nullptr, [&](const auto& predicate) {
+      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+          predicate, sample, sample.size(), counts.data() + i);
+    });
+    cuda::check_launch();
+  }
+  std::vector<std::int64_t> result(rules.size());
+  copy_bytes(result.data(), counts.data(), static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
+  synchronize(row_of.place(), stream);
+  return result;
+}
+
+namespace {
+
+template <class T>
 Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::int32_t>& row_of, Stream stream) {
   Array<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols), row_of.place());
   fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
@@ -94,8 +126,8 @@ Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::i
 }  // namespace
 
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks, Place place, Stream stream) {
-  const auto row_of = rows_of_nonzeros(matrix, place, stream);
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+          Stream stream) {
   Array<std::int32_t> counts;
   if (rule.cut == Cut::diagonals) counts = count_diagonals(matrix, row_of, stream);
   const auto words = static_cast<std::int64_t>(marks.words.size());
@@ -104,8 +136,8 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks, Place pla
         predicate, matrix.nnz, words, marks.words.data(), marks.before.data());
   });
   cuda::check_launch();
-  fill_bytes(marks.before.data() + words, 0, sizeof(std::int64_t), place, stream);
-  cuda::exclusive_scan(marks.before.data(), marks.before.data(), words + 1, place, stream);
+  fill_bytes(marks.before.data() + words, 0, sizeof(std::int64_t), row_of.place(), stream);
+  cuda::exclusive_scan(marks.before.data(), marks.before.data(), words + 1, row_of.place(), stream);
 }
 
 template <class T>
@@ -142,7 +174,10 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 }
 
 #define AUTOSPMV_COCKTAIL(T)                                                                                      \
-  template void mark(const CsrView<T>&, const CutRule&, Marks&, Place, Stream);                                   \
+  template Array<std::int32_t> rows_of_nonzeros(const CsrView<T>&, Place, Stream);                                \
+  template std::vector<std::int64_t> count_in_sample(const CsrView<T>&, std::span<const CutRule>,                 \
+                                                     const Array<std::int32_t>&, Stream);                         \
+  template void mark(const CsrView<T>&, const CutRule&, const Array<std::int32_t>&, Marks&, Stream);              \
   template void fill_offsets(const CsrView<T>&, Split<T>&, Stream);                                               \
   template void fill_entries(const CsrView<T>&, Split<T>&, Entries, Stream);                                      \
   template void list_rows(const Part<T>&, const Array<std::int32_t>&, Array<std::int32_t>&, Array<std::int32_t>&, \

@@ -10,7 +10,7 @@
 //   1  long rows: those beyond the 99th percentile of npr and beyond a warp's width. What is left is even enough for
 //      a thread a row; the long rows get as many threads as they need.
 //   2  dense diagonals: those where a slot that has no column costs less than the nonzeros that it replaces.
-//   3  dense b x b blocks, by the same rule; b is the size of which the features promise most. Needs a format `bsr`.
+//   3  dense b x b blocks, by the same rule; b is the size that saves most in a sample. Needs a format `bsr`.
 //
 // Each part is a CSR matrix of its own, and a deterministic format is chosen for it among all of this build by what the
 // formats themselves predict. The part with fewer empty rows goes first and sets y = beta y + alpha A1 x; the other
@@ -30,7 +30,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "core/array.hpp"
 #include "core/csr.hpp"
@@ -85,10 +87,10 @@ struct Split {
   Part<T> rest;
 };
 
-/// Cuts a matrix that lies in the memory of `place`, complete when this returns. Blocks need sorted columns. Where
-/// nothing is cut out, neither part is filled.
+/// Cuts a matrix that lies in the memory of `place`, complete when this returns; of several rules by the one that saves
+/// most in a sample. Blocks need sorted columns. Where nothing is cut out, neither part is filled.
 template <class T>
-Split<T> split(const CsrView<T>& matrix, const CutRule& rule, Place place);
+Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place place);
 
 /// Takes new values of the same matrix, in the order of the stream.
 template <class T>
@@ -100,7 +102,13 @@ void list_rows(Part<T>& part, std::int64_t listed, Place place);
 
 namespace host {
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks);
+Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix);
+/// How many nonzeros of a sample each rule cuts out; for rules of blocks.
+template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of);
+template <class T>
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks);
 /// Of parts whose arrays are allocated.
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split);
@@ -112,7 +120,13 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 
 namespace device {
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks, Place place, Stream stream);
+Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream);
+template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of, Stream stream);
+template <class T>
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+          Stream stream);
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Stream stream);
 template <class T>

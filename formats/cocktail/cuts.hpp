@@ -20,14 +20,16 @@ struct CutRule {
   Cut cut = Cut::rows;
   std::int64_t least = 1;  ///< nonzeros of a row, a diagonal or a block that is cut out
   std::int64_t block = 1;  ///< blocks: b
+  double saved = 1;        ///< blocks: column indices that each nonzero in them does without
 };
 
 /// What is copied into the parts: all of it at first, then whenever values change, the values.
 enum class Entries : std::uint8_t { columns_and_values, values };
 
-/// The nonzeros in which diagonals are counted: all of them, or feature_sample_nnz in short runs, one at a random place
-/// of each of as many equal stretches. A handful of counters that every nonzero adds to would cost more than the rest
-/// of the conversion; at regular distances, runs might always meet the same diagonals of rows that are all alike.
+/// The nonzeros in which diagonals are counted and blocks are looked for: all of them, or feature_sample_nnz in short
+/// runs, one at a random place of each of as many equal stretches. A handful of counters that every nonzero adds to
+/// would cost more than the rest of the conversion; at regular distances, runs might always meet the same diagonals of
+/// rows that are all alike.
 struct NonzeroSample {
   static constexpr std::int64_t run = 32;
   static constexpr std::int64_t stretches = feature_sample_nnz / run;

@@ -1,5 +1,6 @@
 // The conversion on the host, and the choice of where it happens.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -11,16 +12,14 @@ namespace autospmv::formats::cocktail {
 
 namespace host {
 
-namespace {
-
 template <class T>
-std::vector<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix) {
-  std::vector<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz));
+Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix) {
+  Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), Place{});
   std::visit(
       [&](const auto* row_ptr) {
         for_each_share(row_ptr, matrix.rows, [&](Share rows) {
           for (auto row = rows.first; row < rows.last; ++row) {
-            std::fill(row_of.begin() + row_ptr[row], row_of.begin() + row_ptr[row + 1], static_cast<std::int32_t>(row));
+            std::fill(row_of.data() + row_ptr[row], row_of.data() + row_ptr[row + 1], static_cast<std::int32_t>(row));
           }
         });
       },
@@ -28,8 +27,10 @@ std::vector<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix) {
   return row_of;
 }
 
+namespace {
+
 template <class T>
-std::vector<std::int32_t> count_diagonals(const CsrView<T>& matrix, const std::vector<std::int32_t>& row_of) {
+std::vector<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::int32_t>& row_of) {
   std::vector<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols));
   const NonzeroSample sample(matrix.nnz);
   const OnDenseDiagonal on{row_of.data(), matrix.col_idx, matrix.rows, nullptr, 0};
@@ -61,8 +62,25 @@ void mark_words(const Predicate& predicate, Marks& marks) {
 }  // namespace
 
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks) {
-  const auto row_of = rows_of_nonzeros(matrix);
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of) {
+  std::vector<std::int64_t> counts;
+  const NonzeroSample sample(matrix.nnz);
+  for (const auto& rule : rules) {
+    with_predicate(matrix, rule, row_of.data(), nullptr, [&](const auto& cut_out) {
+      const auto count_share = [&](Share share) {
+        std::int64_t count = 0;
+        for (auto i = share.first; i < share.last; ++i) count += cut_out(sample.at(i)) ? 1 : 0;
+        return count;
+      };
+      counts.push_back(parallel_reduce(sample.size(), std::int64_t{0}, count_share, std::plus<>()));
+    });
+  }
+  return counts;
+}
+
+template <class T>
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks) {
   std::vector<std::int32_t> counts;
   if (rule.cut == Cut::diagonals) counts = count_diagonals(matrix, row_of);
   with_predicate(matrix, rule, row_of.data(), counts.data(),
@@ -109,11 +127,29 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 namespace {
 
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, Marks& marks, Place place, Stream stream) {
+Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream) {
   if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) return device::mark(matrix, rule, marks, place, stream);
+    if (place.backend == Backend::cuda) return device::rows_of_nonzeros(matrix, place, stream);
   }
-  host::mark(matrix, rule, marks);
+  return host::rows_of_nonzeros(matrix);
+}
+
+template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (row_of.place().backend == Backend::cuda) return device::count_in_sample(matrix, rules, row_of, stream);
+  }
+  return host::count_in_sample(matrix, rules, row_of);
+}
+
+template <class T>
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+          Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (row_of.place().backend == Backend::cuda) return device::mark(matrix, rule, row_of, marks, stream);
+  }
+  host::mark(matrix, rule, row_of, marks);
 }
 
 template <class T>
@@ -130,6 +166,22 @@ void fill_entries(const CsrView<T>& matrix, Split<T>& split, Entries which, Plac
     if (place.backend == Backend::cuda) return device::fill_entries(matrix, split, which, stream);
   }
   host::fill_entries(matrix, split, which);
+}
+
+// The only rule, or the one that saves most; nullptr where none saves anything.
+template <class T>
+const CutRule* best_rule(const CsrView<T>& matrix, std::span<const CutRule> rules, const Array<std::int32_t>& row_of,
+                         Stream stream) {
+  if (rules.size() == 1) return &rules.front();
+  const auto counts = count_in_sample(matrix, rules, row_of, stream);
+  const CutRule* best = nullptr;
+  double most = 0;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const double saved = static_cast<double>(counts[i]) * rules[i].saved;
+    if (saved > most) best = &rules[i];
+    most = std::max(most, saved);
+  }
+  return best;
 }
 
 std::int64_t count_marked(const Marks& marks, Stream stream) {
@@ -160,12 +212,17 @@ Part<T> part_of(const CsrView<T>& matrix, std::int64_t nnz, Place place) {
 }  // namespace
 
 template <class T>
-Split<T> split(const CsrView<T>& matrix, const CutRule& rule, Place place) {
+Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place place) {
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
   Split<T> split;
-  split.marks = Marks(matrix.nnz, place);
-  mark(matrix, rule, split.marks, place, stream);
+  {
+    const auto row_of = rows_of_nonzeros(matrix, place, stream);
+    const auto* rule = best_rule(matrix, rules, row_of, stream);
+    if (rule == nullptr) return split;
+    split.marks = Marks(matrix.nnz, place);
+    mark(matrix, *rule, row_of, split.marks, stream);
+  }
   const auto cut = count_marked(split.marks, stream);
   if (cut == 0) return split;
   split.cut = part_of(matrix, cut, place);
@@ -200,9 +257,9 @@ void list_rows(Part<T>& part, std::int64_t listed, Place place) {
   part.rows = listed;
 }
 
-#define AUTOSPMV_COCKTAIL(T)                                          \
-  template Split<T> split(const CsrView<T>&, const CutRule&, Place);  \
-  template void refresh(Split<T>&, const CsrView<T>&, Place, Stream); \
+#define AUTOSPMV_COCKTAIL(T)                                                   \
+  template Split<T> split(const CsrView<T>&, std::span<const CutRule>, Place); \
+  template void refresh(Split<T>&, const CsrView<T>&, Place, Stream);          \
   template void list_rows(Part<T>&, std::int64_t, Place);
 AUTOSPMV_COCKTAIL(float)
 AUTOSPMV_COCKTAIL(double)

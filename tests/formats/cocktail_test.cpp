@@ -85,6 +85,11 @@ Matrix<T> matrix_of(const HostCsr<T>& source) {
   return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
 }
 
+formats::cocktail::Split<double> cut_by(const CsrView<double>& matrix, const std::vector<CutRule>& rules,
+                                        const Device& device) {
+  return formats::cocktail::split<double>(matrix, rules, device);
+}
+
 // ---- The parts, by the definition of the cuts.
 
 /// What rule() counts: the nonzeros of the row, diagonal or block of each nonzero.
@@ -147,7 +152,7 @@ void expect_exact_split(const HostCsr<double>& source, const CutRule& rule) {
   for (const auto& device : devices()) {
     SCOPED_TRACE(std::string(name_of(device.backend)));
     const auto matrix = matrix_of(source);
-    const auto split = formats::cocktail::split(matrix.on(device), rule, device);
+    const auto split = cut_by(matrix.on(device), {rule}, device);
     expect_part(split.cut, cut);
     expect_part(split.rest, rest);
   }
@@ -184,10 +189,30 @@ TEST(Cocktail, SplitsDenseBlocks) {
   expect_exact_split(blocks_and_strays<double>(), {.cut = Cut::blocks, .least = 7, .block = 3});
 }
 
+TEST(Cocktail, TakesTheBlocksThatSaveMost) {
+  const std::vector<CutRule> rules = {{.cut = Cut::blocks, .least = 3, .block = 2, .saved = 3.0 / 4},
+                                      {.cut = Cut::blocks, .least = 7, .block = 3, .saved = 8.0 / 9},
+                                      {.cut = Cut::blocks, .least = 43, .block = 8, .saved = 63.0 / 64}};
+  const auto source = blocks_and_strays<double>();
+  for (const auto& device : devices()) {
+    const auto matrix = matrix_of(source);
+    expect_part(cut_by(matrix.on(device), rules, device).cut, expected_part(source, rules[1], true));
+  }
+}
+
+TEST(Cocktail, TakesNoBlocksWhereNoneIsDense) {
+  const std::vector<CutRule> rules = {{.cut = Cut::blocks, .least = 11, .block = 4, .saved = 15.0 / 16},
+                                      {.cut = Cut::blocks, .least = 43, .block = 8, .saved = 63.0 / 64}};
+  for (const auto& device : devices()) {
+    const auto matrix = matrix_of(generate<double>("gen:pde:20"));
+    EXPECT_EQ(cut_by(matrix.on(device), rules, device).cut.nnz, 0);
+  }
+}
+
 TEST(Cocktail, SplitsWideOffsets) {
   const auto source = long_and_short_rows<double>();
   const CutRule rule{.cut = Cut::rows, .least = 33};
-  const auto split = formats::cocktail::split(source.view(), rule, Place{});
+  const auto split = cut_by(source.view(), {rule}, host_device());
   EXPECT_TRUE(split.cut.view().wide());
   expect_part(split.cut, expected_part(source, rule, true));
   expect_part(split.rest, expected_part(source, rule, false));
@@ -196,7 +221,7 @@ TEST(Cocktail, SplitsWideOffsets) {
 TEST(Cocktail, FillsNoPartWhereNothingIsCutOut) {
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(generate<double>("gen:pde:6"));
-    const auto split = formats::cocktail::split(matrix.on(device), {.cut = Cut::rows, .least = 100}, device);
+    const auto split = cut_by(matrix.on(device), {{.cut = Cut::rows, .least = 100}}, device);
     EXPECT_EQ(split.cut.nnz, 0);
     EXPECT_EQ(split.rest.nnz, 0);
   }
@@ -215,7 +240,7 @@ TEST(Cocktail, ListsTheRowsThatHaveNonzeros) {
   }
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(source);
-    auto split = formats::cocktail::split(matrix.on(device), rule, device);
+    auto split = cut_by(matrix.on(device), {rule}, device);
     formats::cocktail::list_rows(split.cut, static_cast<std::int64_t>(ids.size()), device);
     EXPECT_EQ(split.cut.rows, static_cast<std::int64_t>(ids.size()));
     EXPECT_EQ(split.cut.row_ids.to_vector(), ids);
