@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "formats/common/ranking.hpp"
+
 namespace autospmv {
 
 namespace {
@@ -12,9 +14,9 @@ namespace {
 // What a kernel costs beside its bytes, in a replayed graph.
 double launch_seconds(const Device& device) { return device.backend == Backend::cuda ? 1.5e-6 : 2e-6; }
 
-// The roofline of the bytes, stretched by the imbalance. It only has to rank: trials decide.
+// It only has to rank: trials decide.
 double predicted(const Cost& cost, const Device& device, double bandwidth) {
-  return cost.launches * launch_seconds(device) + cost.bytes * cost.imbalance / bandwidth;
+  return cost.launches * launch_seconds(device) + stretched_bytes(cost) / bandwidth;
 }
 
 template <class T>
@@ -41,10 +43,8 @@ bool runs_on(const FormatInfo& info, Backend backend) {
   return std::find(info.backends.begin(), info.backends.end(), backend) != info.backends.end();
 }
 
-// A prediction this much worse than the best one of all is not worth a trial. Within a format, predictions this close
-// are alike, and the format's own order says more; so many of them are tried.
+// A prediction this much worse than the best one of all is not worth a trial; so many of a format are tried.
 constexpr double hopeless_factor = 2.5;
-constexpr double alike_factor = 1.3;
 constexpr std::size_t most_of_a_format = 5;
 
 // The hopeful prospects of one format, which come by prediction.

@@ -41,6 +41,12 @@ void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream 
   });
 }
 
+void running_maximum(const std::int32_t* in, std::int32_t* out, std::int64_t size, Place place, Stream stream) {
+  with_scratch(place, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveScan(scratch, bytes, in, out, Larger{}, size, stream.handle);
+  });
+}
+
 template <class V>
 V read(const V* in, Stream stream) {
   V value{};

@@ -13,6 +13,9 @@ namespace autospmv::cuda {
 template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream);
 
+/// out[i] = the largest of in[0], ..., in[i], for size elements; in and out may be the same.
+void running_maximum(const std::int32_t* in, std::int32_t* out, std::int64_t size, Place place, Stream stream);
+
 /// The sum and the largest of size elements, 0 of none; waits for the stream.
 template <class V>
 V sum(const V* in, std::int64_t size, Place place, Stream stream);

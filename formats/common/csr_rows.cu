@@ -53,11 +53,15 @@ __device__ __forceinline__ T sum_threads(T sum, int lane, int threads, T* of_war
   return sum;
 }
 
+__device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, std::int64_t row) {
+  return row_ids == nullptr ? row : row_ids[row];
+}
+
 // With `sharing`, rows of more than `share_above` entries a thread wait until the block has finished the others and
 // then get all of its threads. Their order in the list changes from run to run, their sums do not.
 template <bool sharing, class T, class Offset, class Columns, class Values>
-__global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, Columns columns, Values values, int log_threads,
-                            int share_above, T alpha, const T* x, T beta, T* y) {
+__global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std::int32_t* row_ids, Columns columns,
+                            Values values, int log_threads, int share_above, T alpha, const T* x, T beta, T* y) {
   constexpr int most_rows = 512 / 2;  // of a block, where rows are shared
   __shared__ T of_warp[most_warps];
   __shared__ std::int64_t long_row[sharing ? most_rows : 1];
@@ -85,7 +89,7 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, Columns co
   if (inside) columns.open(row);
   T sum = partial_sum(columns, values, first, last, lane, threads, x);
   sum = sum_threads(sum, lane, threads, of_warp);
-  if (inside && !is_long && lane == 0) store_row(y, row, alpha, sum, beta);
+  if (inside && !is_long && lane == 0) store_row(y, target_row(row_ids, row), alpha, sum, beta);
   if constexpr (sharing) {
     __syncthreads();
     const int all = static_cast<int>(blockDim.x);
@@ -96,7 +100,7 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, Columns co
       T part = partial_sum(columns, values, static_cast<std::int64_t>(row_ptr[shared_row]),
                            static_cast<std::int64_t>(row_ptr[shared_row + 1]), mine, all, x);
       part = sum_threads(part, mine, all, of_warp);
-      if (mine == 0) store_row(y, shared_row, alpha, part, beta);
+      if (mine == 0) store_row(y, target_row(row_ids, shared_row), alpha, part, beta);
     }
   }
 }
@@ -108,8 +112,8 @@ void launch(const CsrView<T>& matrix, const Offset* row_ptr, const Columns& colu
   const int log_threads = std::countr_zero(static_cast<unsigned>(shape.threads));
   const auto kernel = shape.share_above > 0 ? rows_kernel<true, T, Offset, Columns, Values>
                                             : rows_kernel<false, T, Offset, Columns, Values>;
-  kernel<<<grid, shape.block, 0, stream.handle>>>(matrix.rows, row_ptr, columns, values, log_threads, shape.share_above,
-                                                  alpha, x, beta, y);
+  kernel<<<grid, shape.block, 0, stream.handle>>>(matrix.rows, row_ptr, shape.row_ids, columns, values, log_threads,
+                                                  shape.share_above, alpha, x, beta, y);
 }
 
 template <class T, class Body>

@@ -19,6 +19,9 @@ struct CsrRows {
   /// CUDA: rows of more than so many entries a thread are left to the whole block, when it is done with the others;
   /// 0: every row is walked by its own threads, however long.
   int share_above = 0;
+  /// The row of y that each row of the matrix belongs to, in the memory of the matrix; nullptr: its own. For matrices
+  /// that hold a few rows of a larger one.
+  const std::int32_t* row_ids = nullptr;
 };
 
 /// Columns and values of CSR in fewer bits, on CUDA: where `bits` are those of CSR, its own arrays are read.

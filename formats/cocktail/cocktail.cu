@@ -1,0 +1,191 @@
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/cocktail/cocktail.hpp"
+#include "formats/common/kernel.cuh"
+
+namespace autospmv::formats::cocktail::device {
+
+namespace {
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// Every row that is not empty writes its number where it begins; the running maximum does the rest.
+template <class Offset>
+__global__ void row_begins_kernel(const Offset* row_ptr, std::int64_t rows, std::int32_t* row_of) {
+  const auto row = global_thread();
+  if (row >= rows) return;
+  if (row_ptr[row] < row_ptr[row + 1]) row_of[row_ptr[row]] = static_cast<std::int32_t>(row);
+}
+
+__global__ void count_diagonals_kernel(OnDenseDiagonal on, NonzeroSample sample, std::int64_t size,
+                                       std::int32_t* counts) {
+  const auto i = global_thread();
+  if (i < size) atomicAdd(counts + on.diagonal(sample.at(i)), 1);
+}
+
+// A warp a word. No thread leaves before the vote.
+template <class Predicate>
+__global__ void mark_kernel(Predicate cut_out, std::int64_t nnz, std::int64_t words, std::uint32_t* bits,
+                            std::int64_t* counts) {
+  static_assert(MarksView::word_bits == cuda::warp_size);
+  const auto k = global_thread();
+  const std::uint32_t word = __ballot_sync(0xffffffffU, k < nnz && cut_out(k));
+  const auto w = k / MarksView::word_bits;
+  if (k % MarksView::word_bits != 0 || w >= words) return;
+  bits[w] = word;
+  counts[w] = MarksView::bits_in(word);
+}
+
+template <class Offset>
+__global__ void offsets_kernel(MarksView marks, const Offset* row_ptr, std::int64_t rows, Offset* cut, Offset* rest) {
+  const auto row = global_thread();
+  if (row > rows) return;
+  const auto rank = static_cast<Offset>(marks.rank(row_ptr[row]));
+  cut[row] = rank;
+  rest[row] = row_ptr[row] - rank;
+}
+
+template <class T>
+__global__ void entries_kernel(CsrView<T> matrix, EntryTargets<T> targets, Entries which) {
+  const auto k = global_thread();
+  if (k < matrix.nnz) targets.take(matrix, k, which);
+}
+
+template <class Offset>
+__global__ void filled_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::uint8_t* filled) {
+  const auto row = global_thread();
+  if (row < rows) filled[row] = row_ptr[row] < row_ptr[row + 1] ? 1 : 0;
+}
+
+template <class Offset>
+__global__ void listed_offsets_kernel(const Offset* row_ptr, const std::int32_t* ids, std::int64_t listed, Offset nnz,
+                                      Offset* listed_ptr) {
+  const auto i = global_thread();
+  if (i <= listed) listed_ptr[i] = i < listed ? row_ptr[ids[i]] : nnz;
+}
+
+// The geometry of mark_kernel, over the sample.
+template <class Predicate>
+__global__ void count_in_sample_kernel(Predicate cut_out, NonzeroSample sample, std::int64_t size,
+                                       unsigned long long* count) {
+  const auto i = global_thread();
+  const std::uint32_t word = __ballot_sync(0xffffffffU, i < size && cut_out(sample.at(i)));
+  if (i % cuda::warp_size == 0 && word != 0) atomicAdd(count, static_cast<unsigned long long>(__popc(word)));
+}
+
+}  // namespace
+
+template <class T>
+Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream) {
+  Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), place);
+  fill_bytes(row_of.data(), 0, static_cast<std::size_t>(row_of.bytes()), place, stream);
+  std::visit(
+      [&](const auto* row_ptr) {
+        row_begins_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                                  row_of.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  cuda::running_maximum(row_of.data(), row_of.data(), matrix.nnz, place, stream);
+  return row_of;
+}
+
+template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& row_of, Stream stream) {
+  Array<unsigned long long> counts(rules.size(), row_of.place());
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
+  const NonzeroSample sample(matrix.nnz);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    with_predicate(matrix, rules[i], row_of.data(), nullptr, [&](const auto& predicate) {
+      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+          predicate, sample, sample.size(), counts.data() + i);
+    });
+    cuda::check_launch();
+  }
+  std::vector<std::int64_t> result(rules.size());
+  copy_bytes(result.data(), counts.data(), static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
+  synchronize(row_of.place(), stream);
+  return result;
+}
+
+namespace {
+
+template <class T>
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::int32_t>& row_of, Stream stream) {
+  Array<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols), row_of.place());
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
+  const NonzeroSample sample(matrix.nnz);
+  const OnDenseDiagonal on{row_of.data(), matrix.col_idx, matrix.rows, nullptr, 0};
+  count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+      on, sample, sample.size(), counts.data());
+  cuda::check_launch();
+  return counts;
+}
+
+}  // namespace
+
+template <class T>
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+          Stream stream) {
+  Array<std::int32_t> counts;
+  if (rule.cut == Cut::diagonals) counts = count_diagonals(matrix, row_of, stream);
+  const auto words = static_cast<std::int64_t>(marks.words.size());
+  with_predicate(matrix, rule, row_of.data(), counts.data(), [&](const auto& predicate) {
+    mark_kernel<<<cuda::grid_for(words * MarksView::word_bits), cuda::default_block, 0, stream.handle>>>(
+        predicate, matrix.nnz, words, marks.words.data(), marks.before.data());
+  });
+  cuda::check_launch();
+  fill_bytes(marks.before.data() + words, 0, sizeof(std::int64_t), row_of.place(), stream);
+  cuda::exclusive_scan(marks.before.data(), marks.before.data(), words + 1, row_of.place(), stream);
+}
+
+template <class T>
+void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Stream stream) {
+  std::visit(
+      [&]<class Offset>(const Offset* row_ptr) {
+        offsets_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
+            split.marks.view(), row_ptr, matrix.rows, std::get<Array<Offset>>(split.cut.row_ptr).data(),
+            std::get<Array<Offset>>(split.rest.row_ptr).data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+template <class T>
+void fill_entries(const CsrView<T>& matrix, Split<T>& split, Entries which, Stream stream) {
+  const EntryTargets<T> targets{split.marks.view(), split.cut.col_idx.data(), split.rest.col_idx.data(),
+                                split.cut.values.data(), split.rest.values.data()};
+  entries_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, targets, which);
+  cuda::check_launch();
+}
+
+template <class T, class Offset>
+void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int32_t>& ids, Array<Offset>& listed_ptr,
+               Place place, Stream stream) {
+  Array<std::uint8_t> filled(static_cast<std::size_t>(part.rows), place);
+  filled_rows_kernel<<<cuda::grid_for(part.rows), cuda::default_block, 0, stream.handle>>>(row_ptr.data(), part.rows,
+                                                                                           filled.data());
+  cuda::check_launch();
+  const auto listed = cuda::flagged_positions(filled.data(), part.rows, ids.data(), place, stream);
+  listed_offsets_kernel<<<cuda::grid_for(listed + 1), cuda::default_block, 0, stream.handle>>>(
+      row_ptr.data(), ids.data(), listed, static_cast<Offset>(part.nnz), listed_ptr.data());
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_COCKTAIL(T)                                                                                      \
+  template Array<std::int32_t> rows_of_nonzeros(const CsrView<T>&, Place, Stream);                                \
+  template std::vector<std::int64_t> count_in_sample(const CsrView<T>&, std::span<const CutRule>,                 \
+                                                     const Array<std::int32_t>&, Stream);                         \
+  template void mark(const CsrView<T>&, const CutRule&, const Array<std::int32_t>&, Marks&, Stream);              \
+  template void fill_offsets(const CsrView<T>&, Split<T>&, Stream);                                               \
+  template void fill_entries(const CsrView<T>&, Split<T>&, Entries, Stream);                                      \
+  template void list_rows(const Part<T>&, const Array<std::int32_t>&, Array<std::int32_t>&, Array<std::int32_t>&, \
+                          Place, Stream);                                                                         \
+  template void list_rows(const Part<T>&, const Array<std::int64_t>&, Array<std::int32_t>&, Array<std::int64_t>&, \
+                          Place, Stream);
+AUTOSPMV_COCKTAIL(float)
+AUTOSPMV_COCKTAIL(double)
+#undef AUTOSPMV_COCKTAIL
+
+}  // namespace autospmv::formats::cocktail::device
