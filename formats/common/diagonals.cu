@@ -195,13 +195,14 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
     std::int32_t offset[in_flight];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (j + u >= at.count) continue;
-      slots.load(at.slot + (j + u) * shape.hack, value[u]);
-      offset[u] = __ldg(at.offsets + j + u);
+      if (j + u < at.count) {
+        slots.load(at.slot + (j + u) * shape.hack, value[u]);
+        offset[u] = __ldg(at.offsets + j + u);
+      }
     }
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (j + u >= at.count) continue;
+      if (j + u >= at.count) break;
       neighbours.move_to(offset[u]);
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {

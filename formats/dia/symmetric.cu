@@ -61,9 +61,10 @@ __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* __restrict__
     Pair<Rows, T> pair[in_flight];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (j + u >= shape.diagonals) continue;
-      pair[u].offset = __ldg(shape.offsets + j + u);
-      pair[u].load(upper, lower, (j + u) * shape.hack, row);
+      if (j + u < shape.diagonals) {
+        pair[u].offset = __ldg(shape.offsets + j + u);
+        pair[u].load(upper, lower, (j + u) * shape.hack, row);
+      }
     }
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) pair[u].add_to(sum, x, row);
