@@ -110,8 +110,15 @@ template <class T, class Offset>
 __global__ void __launch_bounds__(largest_hack)
     merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets) {
   __shared__ std::int32_t of_warp[2][largest_hack / cuda::warp_size];
+  const auto index = global_thread();
+  // Whether its columns differ or repeat, such a row is refused: better now than after a long look at it.
+  const bool too_long = index < matrix.rows && row_ptr[index + 1] - row_ptr[index] > most_hack_diagonals;
+  if (__syncthreads_or(static_cast<int>(too_long)) != 0) {
+    if (threadIdx.x == 0) first[blockIdx.x] = too_many_diagonals;
+    return;
+  }
   using Row = RowOffsetsInOrder<Offset>;
-  Row row(matrix.col_idx, row_ptr, global_thread(), matrix.rows);
+  Row row(matrix.col_idx, row_ptr, index, matrix.rows);
   std::int32_t found = 0;
   for (; found <= most_hack_diagonals; ++found) {
     const auto smallest = smallest_of_block(row.next(), of_warp[found % 2]);
