@@ -1,0 +1,290 @@
+#include <climits>
+
+#include "core/cuda/algorithms.hpp"
+#include "formats/common/diagonals.cuh"
+#include "formats/common/dispatch.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+constexpr unsigned all_lanes = 0xffffffffU;
+
+__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+// `lanes` threads a row, so that neighbouring threads read neighbouring columns.
+template <class T, class Offset>
+__global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes, std::int64_t least,
+                            std::uint8_t* used) {
+  const auto row = global_thread() / lanes;
+  if (row >= matrix.rows) return;
+  const std::int64_t last = row_ptr[row + 1];
+  for (std::int64_t k = row_ptr[row] + threadIdx.x % lanes; k < last; k += lanes) {
+    const auto offset = load_stream(matrix.col_idx + k) - row;
+    if (offset < least) continue;
+    std::uint8_t* flag = used + (offset + matrix.rows);
+    // Few diagonals are met by very many rows: an old copy in the nearest cache costs a store too many, no more.
+    if (__ldca(flag) == 0) *flag = 1;
+  }
+}
+
+__global__ void offsets_kernel(const std::int32_t* positions, std::int64_t count, std::int64_t rows,
+                               std::int32_t* offsets) {
+  const auto d = global_thread();
+  if (d < count) offsets[d] = static_cast<std::int32_t>(positions[d] - rows);
+}
+
+// The offsets of a row in increasing order, each once.
+template <class Offset>
+class RowOffsetsInOrder {
+ public:
+  static constexpr std::int32_t none = INT_MAX;
+
+  __device__ RowOffsetsInOrder(const std::int32_t* columns, const Offset* row_ptr, std::int64_t row, std::int64_t rows)
+      : columns_(columns), row_(row) {
+    if (row >= rows) return;
+    first_ = row_ptr[row];
+    last_ = row_ptr[row + 1];
+    at_ = first_;
+    for (auto k = first_ + 1; k < last_; ++k) sorted_ = sorted_ && columns[k - 1] < columns[k];
+    next_ = sorted_ ? here() : smallest_beyond(INT_MIN);
+  }
+
+  [[nodiscard]] __device__ std::int32_t next() const { return next_; }
+
+  __device__ void pass() {
+    ++at_;
+    next_ = sorted_ ? here() : smallest_beyond(next_);
+  }
+
+ private:
+  [[nodiscard]] __device__ std::int32_t offset_at(std::int64_t k) const {
+    return static_cast<std::int32_t>(columns_[k] - row_);
+  }
+  [[nodiscard]] __device__ std::int32_t here() const { return at_ < last_ ? offset_at(at_) : none; }
+
+  // Rows in disorder are read again and again: slow, but they need no memory.
+  [[nodiscard]] __device__ std::int32_t smallest_beyond(std::int32_t offset) const {
+    std::int32_t smallest = none;
+    for (auto k = first_; k < last_; ++k) {
+      const auto candidate = offset_at(k);
+      if (candidate > offset) smallest = min(smallest, candidate);
+    }
+    return smallest;
+  }
+
+  const std::int32_t* columns_;
+  std::int64_t row_;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+  std::int64_t at_ = 0;
+  std::int32_t next_ = none;
+  bool sorted_ = true;
+};
+
+__device__ std::int32_t smallest_of_warp(std::int32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(all_lanes, value);
+#else
+  for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
+    value = min(value, __shfl_xor_sync(all_lanes, value, distance));
+  }
+  return value;
+#endif
+}
+
+// The smallest value of a block of at most 32 warps, in all of its threads. `of_warp` alternates between two arrays, so
+// that one barrier is enough: nobody writes to one of them before all have read it.
+__device__ std::int32_t smallest_of_block(std::int32_t value, std::int32_t* of_warp) {
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  value = smallest_of_warp(value);
+  if (lane == 0) of_warp[threadIdx.x / cuda::warp_size] = value;
+  __syncthreads();
+  const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
+  return smallest_of_warp(lane < warps ? of_warp[lane] : INT_MAX);
+}
+
+// A block a hack, a thread a row: the rows' offsets are merged. Counts them where there is no place to write them to.
+template <class T, class Offset>
+__global__ void __launch_bounds__(largest_hack)
+    merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets) {
+  __shared__ std::int32_t of_warp[2][largest_hack / cuda::warp_size];
+  const auto index = global_thread();
+  // Whether its columns differ or repeat, such a row is refused: better now than after a long look at it.
+  const bool too_long = index < matrix.rows && row_ptr[index + 1] - row_ptr[index] > most_hack_diagonals;
+  if (__syncthreads_or(static_cast<int>(too_long)) != 0) {
+    if (threadIdx.x == 0) first[blockIdx.x] = too_many_diagonals;
+    return;
+  }
+  using Row = RowOffsetsInOrder<Offset>;
+  Row row(matrix.col_idx, row_ptr, index, matrix.rows);
+  std::int32_t found = 0;
+  for (; found <= most_hack_diagonals; ++found) {
+    const auto smallest = smallest_of_block(row.next(), of_warp[found % 2]);
+    if (smallest == Row::none) break;
+    if (offsets != nullptr && threadIdx.x == 0) offsets[first[blockIdx.x] + found] = smallest;
+    if (row.next() == smallest) row.pass();
+  }
+  if (offsets == nullptr && threadIdx.x == 0) {
+    first[blockIdx.x] = found > most_hack_diagonals ? too_many_diagonals : found;
+  }
+}
+
+template <class T>
+void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offsets, Stream stream) {
+  if (diagonals.hacks == 0) return;
+  std::visit(
+      [&](const auto* row_ptr) {
+        merge_kernel<<<static_cast<unsigned>(diagonals.hacks), static_cast<unsigned>(diagonals.hack), 0,
+                       stream.handle>>>(matrix, row_ptr, diagonals.first.data(), offsets);
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+// x at the rows of one thread. Where the next diagonal is the neighbour of this one, they need only one new element.
+template <int Rows, class T>
+class Neighbours {
+ public:
+  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
+      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
+
+  __device__ __forceinline__ void move_to(std::int64_t offset) {
+    const bool one_on = offset == offset_ + 1;
+    offset_ = offset;
+#pragma unroll
+    for (int r = 0; r < Rows - 1; ++r) element_[r] = one_on ? element_[r + 1] : load(r);
+    element_[Rows - 1] = load(Rows - 1);
+  }
+
+  __device__ __forceinline__ T operator[](int r) const { return element_[r]; }
+
+ private:
+  // Slots outside of the matrix are absent, so what stands for their x is never used.
+  __device__ __forceinline__ T load(int r) const {
+    const auto column = row_ + r + offset_;
+    return static_cast<std::uint64_t>(column) < cols_ ? load_x(x_ + column) : T{0};
+  }
+
+  const T* x_;
+  std::int64_t row_;
+  std::uint64_t cols_;
+  std::int64_t offset_ = LLONG_MIN / 2;  // nobody's neighbour
+  T element_[Rows] = {};
+};
+
+// With one row a thread, an element of x is read only where there is a nonzero.
+template <class T>
+class Neighbours<1, T> {
+ public:
+  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t /*cols*/) : x_(x + row) {}
+  __device__ __forceinline__ void move_to(std::int64_t offset) { offset_ = offset; }
+  __device__ __forceinline__ T operator[](int /*r*/) const { return load_x(x_ + offset_); }
+
+ private:
+  const T* x_;
+  std::int64_t offset_ = 0;
+};
+
+template <int Rows, class Slots, class T>
+__global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
+                                T* __restrict__ y) {
+  // Diagonals whose loads are under way together.
+  constexpr int in_flight = Rows == 1 ? 8 : 4;
+  const auto row = global_thread() * Rows;
+  if (row >= shape.rows) return;
+  const auto at = shape.at(row);
+  Neighbours<Rows, T> neighbours(x, row, shape.cols);
+  T sum[Rows] = {};
+  for (std::int32_t j = 0; j < at.count; j += in_flight) {
+    T value[in_flight][Rows] = {};
+    std::int32_t offset[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (j + u < at.count) {
+        slots.load(at.slot + (j + u) * shape.hack, value[u]);
+        offset[u] = __ldg(at.offsets + j + u);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (j + u >= at.count) break;
+      neighbours.move_to(offset[u]);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (!absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least, Place place, Stream stream) {
+  const auto range = matrix.rows + matrix.cols;
+  if (matrix.nnz == 0) return Array<std::int32_t>(0, place);
+  Array<std::uint8_t> used(static_cast<std::size_t>(range), place);
+  fill_bytes(used.data(), 0, used.size(), place, stream);
+  const double npr = static_cast<double>(matrix.nnz) / static_cast<double>(matrix.rows);
+  const auto lanes = static_cast<int>(power_of_two_above(npr, cuda::warp_size));
+  std::visit(
+      [&](const auto* row_ptr) {
+        mark_kernel<<<cuda::grid_for(matrix.rows * lanes), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, lanes, least, used.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  Array<std::int32_t> positions(static_cast<std::size_t>(range), place);
+  const auto count = cuda::flagged_positions(used.data(), range, positions.data(), place, stream);
+  Array<std::int32_t> offsets(static_cast<std::size_t>(count), place);
+  offsets_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(positions.data(), count, matrix.rows,
+                                                                                   offsets.data());
+  cuda::check_launch();
+  return offsets;
+}
+
+template <class T>
+void count_diagonals(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
+  auto& counts = diagonals.first;
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), counts.place(), stream);
+  merge(matrix, diagonals, nullptr, stream);
+}
+
+template <class T>
+void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
+  if (!diagonals.offsets.empty()) merge(matrix, diagonals, diagonals.offsets.data(), stream);
+}
+
+template <class T>
+void store(const CsrView<T>& matrix, const StoreSlots<T>& visitor, Faults* faults, Stream stream) {
+  visit_nonzeros(matrix, visitor, faults, stream);
+}
+
+template <class T>
+void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const auto& layout = diagonals.layout;
+  const PlainSlots<T> slots{diagonals.values.data()};
+  dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
+    const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
+    multiply_kernel<rows.value><<<grid, layout.block, 0, stream.handle>>>(diagonals.shape(), slots, alpha, x, beta, y);
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_DIAGONALS(T)                                                                \
+  template Array<std::int32_t> find_offsets(const CsrView<T>&, std::int64_t, Place, Stream); \
+  template void count_diagonals(const CsrView<T>&, Diagonals<T>&, Stream);                   \
+  template void list_offsets(const CsrView<T>&, Diagonals<T>&, Stream);                      \
+  template void store(const CsrView<T>&, const StoreSlots<T>&, Faults*, Stream);             \
+  template void multiply(const Diagonals<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_DIAGONALS(float)
+AUTOSPMV_DIAGONALS(double)
+#undef AUTOSPMV_DIAGONALS
+
+}  // namespace autospmv::formats::cuda_steps

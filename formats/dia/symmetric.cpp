@@ -1,0 +1,178 @@
+#include "formats/dia/symmetric.hpp"
+
+#include <algorithm>
+
+#include "formats/common/diagonals_host.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::dia {
+
+namespace host {
+
+namespace {
+
+using formats::host::add_slots;
+using formats::host::PlainSlots;
+using formats::host::tile_rows;
+
+template <class T>
+AUTOSPMV_INLINE void multiply_tile(const HalfView<T>& half, Share rows, T alpha, const T* x, T beta, T* y) {
+  T sum[tile_rows];
+  std::fill_n(sum, rows.last - rows.first, T{0});
+  const auto& shape = half.shape;
+  const PlainSlots<T> upper{half.upper};
+  const PlainSlots<T> lower{*half.lower};
+  for (std::int64_t j = 0; j < shape.diagonals; ++j) {
+    const std::int64_t offset = shape.offsets[j];
+    const auto slot = j * shape.hack;
+    const auto last = std::min(rows.last, shape.cols - offset);
+    add_slots(upper, slot + rows.first, x + rows.first + offset, last - rows.first, sum);
+    const auto first = std::max(rows.first, offset);
+    if (offset == 0) continue;
+    add_slots(lower, slot + first - offset, x + first - offset, rows.last - first, sum + (first - rows.first));
+  }
+  formats::host::store_sums(sum, rows, alpha, beta, y);
+}
+
+// Multiversioned functions cannot be templates, so one overload stands for each type.
+#define AUTOSPMV_TILE(T)                                                                                            \
+  AUTOSPMV_MULTIVERSION void tile_version(const HalfView<T>& half, Share rows, T alpha, const T* x, T beta, T* y) { \
+    multiply_tile(half, rows, alpha, x, beta, y);                                                                   \
+  }
+AUTOSPMV_TILE(float)
+AUTOSPMV_TILE(double)
+#undef AUTOSPMV_TILE
+
+template <class T>
+void multiply(const HalfView<T>& half, T alpha, const T* x, T beta, T* y) {
+  const auto rows = half.shape.rows;
+  const auto tiles = (rows + tile_rows - 1) / tile_rows;
+  parallel_region(rows * (2 * half.shape.diagonals + 1), [&](int thread, int threads) {
+    const auto share = share_of(tiles, thread, threads);
+    formats::host::for_each_tile({share.first * tile_rows, std::min(rows, share.last * tile_rows)},
+                                 [&](Share tile) { tile_version(half, tile, alpha, x, beta, y); });
+  });
+}
+
+}  // namespace
+
+}  // namespace host
+
+namespace {
+
+template <class T>
+class SymmetricOperator final : public Operator<T> {
+ public:
+  SymmetricOperator(Diagonals<T> upper, Place place)
+      : upper_(std::move(upper)), lower_at_(1, place), faults_(1, place), place_(place) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    if (upper_.rows == 0) return;
+    const HalfView<T> half{upper_.shape(), upper_.values.data(), lower_at_.data()};
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        return device::multiply(half, upper_.layout, alpha, x, beta, y, stream);
+      }
+    }
+    host::multiply(half, alpha, x, beta, y);
+  }
+
+  // Waits for the stream: only then is it known whether the values are symmetric still.
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    if (store_upper(matrix, stream)) {
+      read_lower_from(upper_.values.data(), stream);
+      return;
+    }
+    if (lower_.empty()) {
+      lower_ = Array<T>(upper_.values.size(), place_);
+      order_after(place_, stream, setup_stream(place_));
+      clear(lower_, stream);
+    }
+    store_lower(matrix, stream);
+    read_lower_from(lower_.data(), stream);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return upper_.bytes() + lower_.bytes(); }
+
+  // Whether all is stored in the upper half; to be called once before the first product.
+  bool fill(const CsrView<T>& matrix, Stream stream) {
+    clear(upper_.values, stream);
+    read_lower_from(upper_.values.data(), stream);
+    return store_upper(matrix, stream);
+  }
+
+ private:
+  void clear(Array<T>& values, Stream stream) {
+    if (place_.backend == Backend::host) return formats::host::clear(values);
+    fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), place_, stream);
+  }
+
+  void read_lower_from(const T* values, Stream stream) {
+    copy_bytes(lower_at_.data(), &values, sizeof values, place_, stream);
+  }
+
+  // Whether the nonzeros below the main diagonal are the same.
+  bool store_upper(const CsrView<T>& matrix, Stream stream) {
+    const StoreSlots<T> store{upper_.shape(), upper_.values.data(), 0, false};
+    const FindMates<T> find{upper_.shape(), upper_.values.data()};
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        fill_bytes(faults_.data(), 0, sizeof(Faults), place_, stream);
+        cuda_steps::store(matrix, store, nullptr, stream);
+        device::find_mates(matrix, find, faults_.data(), stream);
+        Faults faults;
+        copy_bytes(&faults, faults_.data(), sizeof faults, place_, stream);
+        synchronize(place_, stream);
+        return faults.none();
+      }
+    }
+    formats::host::visit_nonzeros(matrix, store);
+    return formats::host::visit_nonzeros(matrix, find).none();
+  }
+
+  void store_lower(const CsrView<T>& matrix, Stream stream) {
+    const StoreLower<T> store{upper_.shape(), lower_.data()};
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) return device::store_lower(matrix, store, stream);
+    }
+    formats::host::visit_nonzeros(matrix, store);
+  }
+
+  Diagonals<T> upper_;
+  Array<T> lower_;
+  Array<const T*> lower_at_;
+  Array<Faults> faults_;
+  Place place_;
+};
+
+}  // namespace
+
+template <class T>
+Result<std::unique_ptr<Operator<T>>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& layout,
+                                                     const Device& device) {
+  if (matrix.rows != matrix.cols) return Refusal{"pattern: not symmetric, for it is not square"};
+  if (auto refusal = refuse_offsets(matrix.rows, matrix.cols)) return *refusal;
+  const DeviceScope scope(device);
+  Diagonals<T> upper;
+  upper.layout = layout;
+  upper.rows = matrix.rows;
+  upper.cols = matrix.cols;
+  upper.hack = std::max(hack_unit, (matrix.rows + hack_unit - 1) / hack_unit * hack_unit);
+  upper.hacks = 1;
+  upper.offsets = find_offsets(matrix, 0, device);
+  const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(upper.offsets.size()));
+  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  upper.values = Array<T>(upper.offsets.size() * static_cast<std::size_t>(upper.hack), device);
+  auto built = std::make_unique<SymmetricOperator<T>>(std::move(upper), device);
+  if (!built->fill(matrix, setup_stream(device))) {
+    return Refusal{"values: not symmetric bit for bit, or columns not in order"};
+  }
+  return std::unique_ptr<Operator<T>>(std::move(built));
+}
+
+template Result<std::unique_ptr<Operator<float>>> build_symmetric(const CsrView<float>&, const DiagonalLayout&,
+                                                                  const Device&);
+template Result<std::unique_ptr<Operator<double>>> build_symmetric(const CsrView<double>&, const DiagonalLayout&,
+                                                                   const Device&);
+
+}  // namespace autospmv::formats::dia

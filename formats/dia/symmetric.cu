@@ -1,0 +1,107 @@
+#include "formats/dia/symmetric.hpp"
+
+#include "formats/common/diagonals.cuh"
+#include "formats/common/dispatch.hpp"
+
+namespace autospmv::formats::dia::device {
+
+namespace {
+
+// Values that are read again by the rows that they belong to as well: they stay in the caches.
+template <class T>
+struct SlotsReadTwice {
+  const T* values;
+
+  template <int Rows>
+  __device__ __forceinline__ void load(std::int64_t slot, T (&value)[Rows]) const {
+    load_neighbours(values + slot, value, [](const auto* word) { return __ldg(word); });
+  }
+  __device__ __forceinline__ T load(std::int64_t slot) const { return __ldg(values + slot); }
+};
+
+// One stored diagonal at the rows of a thread, and its reflection.
+template <int Rows, class T>
+struct Pair {
+  std::int64_t offset = 0;
+  T above[Rows] = {};
+  T below[Rows] = {};
+
+  template <class Slots>
+  __device__ __forceinline__ void load(const Slots& upper, const Slots& lower, std::int64_t first_slot,
+                                       std::int64_t row) {
+    upper.load(first_slot + row, above);
+    if (offset == 0) return;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const auto mate = row + r - offset;
+      if (mate >= 0) below[r] = lower.load(first_slot + mate);
+    }
+  }
+
+  __device__ __forceinline__ void add_to(T (&sum)[Rows], const T* x, std::int64_t row) const {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (!absent(above[r])) sum[r] += above[r] * load_x(x + row + r + offset);
+      if (!absent(below[r])) sum[r] += below[r] * load_x(x + row + r - offset);
+    }
+  }
+};
+
+template <int Rows, class T>
+__global__ void multiply_kernel(HalfView<T> half, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+  // Diagonals whose loads are under way together.
+  constexpr int in_flight = Rows < 4 ? 4 : 2;
+  const auto row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * Rows;
+  const auto& shape = half.shape;
+  if (row >= shape.rows) return;
+  const SlotsReadTwice<T> upper{half.upper};
+  const SlotsReadTwice<T> lower{*half.lower};
+  T sum[Rows] = {};
+  for (std::int32_t j = 0; j < shape.diagonals; j += in_flight) {
+    Pair<Rows, T> pair[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (j + u < shape.diagonals) {
+        pair[u].offset = __ldg(shape.offsets + j + u);
+        pair[u].load(upper, lower, (j + u) * shape.hack, row);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) pair[u].add_to(sum, x, row);
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void find_mates(const CsrView<T>& matrix, const FindMates<T>& visitor, Faults* faults, Stream stream) {
+  cuda_steps::visit_nonzeros(matrix, visitor, faults, stream);
+}
+
+template <class T>
+void store_lower(const CsrView<T>& matrix, const StoreLower<T>& visitor, Stream stream) {
+  cuda_steps::visit_nonzeros(matrix, visitor, nullptr, stream);
+}
+
+template <class T>
+void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, const T* x, T beta, T* y, Stream stream) {
+  dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
+    const auto grid = cuda::grid_for((half.shape.rows + rows.value - 1) / rows.value, layout.block);
+    multiply_kernel<rows.value><<<grid, layout.block, 0, stream.handle>>>(half, alpha, x, beta, y);
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_SYMMETRIC(T)                                                        \
+  template void find_mates(const CsrView<T>&, const FindMates<T>&, Faults*, Stream); \
+  template void store_lower(const CsrView<T>&, const StoreLower<T>&, Stream);        \
+  template void multiply(const HalfView<T>&, const DiagonalLayout&, T, const T*, T, T*, Stream);
+AUTOSPMV_SYMMETRIC(float)
+AUTOSPMV_SYMMETRIC(double)
+#undef AUTOSPMV_SYMMETRIC
+
+}  // namespace autospmv::formats::dia::device

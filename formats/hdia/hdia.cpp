@@ -1,0 +1,118 @@
+// hdia: DIA in hacks of a multiple of 32 rows, each of which stores only the diagonals that it meets. It suits where
+// diagonals are many in all but few in any one place: grids of several blocks, bands that wander, matrices assembled of
+// parts. The layout is that of formats/common/diagonals.hpp.
+// Source: Barbieri, Cardellini, Fanfarillo, Filippone, "Three storage formats for sparse matrices on GPGPUs",
+// 2015, 3.3.
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/common/diagonals.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats::hdia {
+
+namespace {
+
+// Slots of a row: at least those of ELLPACK in slices of as many rows, since no row meets a diagonal twice.
+double fewest_diagonals(const Features& features, std::int64_t hack) {
+  double padding = features.sliced_ell_padding.front();
+  for (std::size_t i = 0; i < slice_sizes.size(); ++i) {
+    if (slice_sizes[i] <= hack) padding = std::max(padding, features.sliced_ell_padding[i]);
+  }
+  return features.npr_mean * padding;
+}
+
+// At most the matrix's own, one for each nonzero of the hack, or all within its columns' span.
+double most_diagonals(const Features& features, std::int64_t hack) {
+  double most = std::min(features.npr_mean, static_cast<double>(features.cols)) * static_cast<double>(hack);
+  most = std::min(most, features.slice_span_mean + static_cast<double>(hack));
+  if (features.diagonals <= diagonals_cap) most = std::min(most, static_cast<double>(features.diagonals));
+  return most;
+}
+
+// The features do not tell how alike neighbouring rows are. Counting does, and costs less than a product or two, so the
+// guess is a hopeful one: refusing here what would have won is the worse mistake.
+double expected_diagonals(const Features& features, std::int64_t hack) {
+  const double fewest = fewest_diagonals(features, hack);
+  const double most = std::max(fewest, most_diagonals(features, hack));
+  constexpr double doubt = 1.0 / 8;
+  return fewest > 0 ? fewest * std::pow(most / fewest, doubt) : 0;
+}
+
+template <class T>
+class Hdia final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "hdia",
+        .version = 1,
+        .summary = "diagonals in hacks of rows, no column indices",
+        .paper =
+            "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse matrices on GPGPUs\", "
+            "2015, 3.3",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& device) const override {
+    // On the host, the loop over the rows of a diagonal had better be long.
+    if (device.backend == Backend::host) return {{"hack", {256, 64, 512, 128, 1024}}};
+    return {{"rows", {1, 2}}, {"hack", {64, 32, 256, 128}}, {"block", {256}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+    if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
+    const auto hack = params["hack"];
+    const auto hacks = static_cast<double>((features.rows + hack - 1) / hack);
+    Cost cost;
+    cost.storage_bytes = hack_bytes<T>(features.rows, hack, hacks * expected_diagonals(features, hack));
+    const double csr = csr_bytes<T>(features.rows, features.nnz);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+    DiagonalLayout layout;
+    layout.hack = params["hack"];
+    layout.rows = static_cast<int>(params.find("rows").value_or(1));
+    layout.block = static_cast<int>(params.find("block").value_or(256));
+    return DiagonalsOperator<T>::make(matrix, layout, device);
+  }
+
+ private:
+  // Any multiple of the unit is a hack, so it is not among listed values.
+  static std::optional<Refusal> refuse_hdia_params(const Params& params, const Device& device) {
+    const auto hack = params.find("hack");
+    if (!hack || *hack < hack_unit || *hack > largest_hack || *hack % hack_unit != 0) {
+      return Refusal{"parameters: hack must be a multiple of " + std::to_string(hack_unit) + " up to " +
+                     std::to_string(largest_hack)};
+    }
+    std::vector<Allowed> allowed{{"hack", {*hack}}};
+    if (device.backend == Backend::cuda) {
+      allowed.push_back({"rows", {1, 2, 4}});
+      allowed.push_back({"block", {128, 256, 512}});
+    }
+    return refuse_params(params, allowed);
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Hdia<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::hdia

@@ -1,0 +1,270 @@
+// What formats of stored diagonals promise beside the right product: half storage of symmetric matrices, and hacks that
+// store only what they meet.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/generators.hpp"
+#include "core/matrix.hpp"
+#include "core/random.hpp"
+#include "core/reference.hpp"
+#include "features/features.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::testing {
+namespace {
+
+std::vector<Device> devices() {
+  std::vector<Device> all{host_device()};
+  const auto cuda = cuda_devices();
+  if (!cuda.empty()) all.push_back(cuda.front());
+  return all;
+}
+
+template <class T>
+Matrix<T> matrix_of(const HostCsr<T>& source) {
+  return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
+}
+
+// The first choice of parameters, with some of them set.
+template <class T>
+Params params_of(const Format<T>& format, const Features& features, const Device& device, const Params& set) {
+  auto params = format.params(features, device).combinations().front();
+  for (const auto& [name, value] : set.values()) params.set(name, value);
+  return params;
+}
+
+template <class T>
+Result<std::unique_ptr<Operator<T>>> build(const std::string& name, const Matrix<T>& matrix, const Device& device,
+                                           const Params& set) {
+  const auto* format = find_format<T>(name);
+  const auto view = matrix.on(device);
+  return format->build(view, params_of(*format, extract_features(view, device), device, set), device);
+}
+
+template <class T>
+void expect_product(const Operator<T>& op, const Matrix<T>& matrix, const Device& device) {
+  Array<T> x(static_cast<std::size_t>(matrix.cols()), device);
+  Array<T> y(static_cast<std::size_t>(matrix.rows()), device);
+  fill_random(x.data(), matrix.cols(), 7, device, setup_stream(device));
+  const auto view = matrix.on(device);
+  const auto reference = reference_product<T>(view, T{1}, x.data(), T{0}, nullptr, device);
+  op.apply(T{1}, x.data(), T{0}, y.data(), setup_stream(device));
+  synchronize(device, setup_stream(device));
+  const auto comparison = compare(view, reference, static_cast<const T*>(y.data()), device);
+  EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first " << comparison.first_wrong;
+}
+
+template <class T>
+void update(Operator<T>& op, Matrix<T>& matrix, const std::vector<T>& values, const Device& device) {
+  matrix.update_values(values);
+  synchronize(device);
+  op.update_values(matrix.on(device), setup_stream(device));
+}
+
+// The place of an element among the values; -1 where it is not stored.
+template <class T>
+std::int64_t place_of(const HostCsr<T>& matrix, std::int64_t row, std::int64_t col) {
+  for (auto k = matrix.row_ptr[row]; k < matrix.row_ptr[row + 1]; ++k) {
+    if (matrix.col_idx[k] == col) return k;
+  }
+  return -1;
+}
+
+// Blocks of 32 rows, each with the main diagonal and one of its own.
+HostCsr<double> wandering_diagonals(std::int64_t blocks) {
+  HostCsr<double> matrix;
+  matrix.rows = 32 * blocks;
+  matrix.cols = 33 * blocks + 32;
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (const auto col : {row, row + 1 + row / 32}) {
+      matrix.col_idx.push_back(static_cast<std::int32_t>(col));
+      matrix.values.push_back(random_value(3, matrix.values.size()));
+    }
+    matrix.row_ptr.push_back(static_cast<std::int64_t>(matrix.col_idx.size()));
+  }
+  return matrix;
+}
+
+template <class T>
+class SymmetricDia : public ::testing::Test {};
+using Values = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(SymmetricDia, Values);
+
+TYPED_TEST(SymmetricDia, StoresHalf) {
+  using T = TypeParam;
+  for (const char* name : {"gen:fem:7:2", "gen:grid2d:50", "gen:fem:1:1"}) {
+    const auto matrix = matrix_of(generate<T>(name));
+    for (const auto& device : devices()) {
+      SCOPED_TRACE(std::string(name) + " on " + std::string(name_of(device.backend)));
+      const auto half = build<T>("dia", matrix, device, {{"symmetric", 1}});
+      const auto full = build<T>("dia", matrix, device, {{"symmetric", 0}});
+      ASSERT_TRUE(half.admitted()) << half.reason();
+      ASSERT_TRUE(full.admitted()) << full.reason();
+      expect_product(**half, matrix, device);
+      const auto slots = (matrix.rows() + 31) / 32 * 32 * static_cast<std::int64_t>(sizeof(T));
+      EXPECT_LE(2 * (*half)->bytes(), (*full)->bytes() + slots + 4);
+    }
+  }
+}
+
+TYPED_TEST(SymmetricDia, FollowsValuesThatCeaseToBeSymmetric) {
+  using T = TypeParam;
+  const auto source = generate<T>("gen:fem:6:2");
+  for (const auto& device : devices()) {
+    SCOPED_TRACE(name_of(device.backend));
+    auto matrix = matrix_of(source);
+    auto built = build<T>("dia", matrix, device, {{"symmetric", 1}});
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    const auto bytes = (*built)->bytes();
+    auto values = source.values;
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>(random_value(21, k));
+    update(**built, matrix, values, device);
+    expect_product(**built, matrix, device);
+    EXPECT_GT((*built)->bytes(), bytes);
+    for (auto& value : values) value *= 3;
+    update(**built, matrix, values, device);
+    expect_product(**built, matrix, device);
+    update(**built, matrix, source.values, device);
+    expect_product(**built, matrix, device);
+  }
+}
+
+TYPED_TEST(SymmetricDia, RefusesValuesThatDifferInOneBit) {
+  using T = TypeParam;
+  auto source = generate<T>("gen:fem:6:2");
+  auto& value = source.values[static_cast<std::size_t>(place_of(source, 40, 38))];
+  value = std::nextafter(value, T{2});
+  const auto matrix = matrix_of(source);
+  for (const auto& device : devices()) {
+    const auto built = build<T>("dia", matrix, device, {{"symmetric", 1}});
+    ASSERT_FALSE(built.admitted());
+    EXPECT_EQ(built.reason().rfind("values: ", 0), 0U) << built.reason();
+  }
+}
+
+TEST(SymmetricDiaPattern, RefusesPatternsThatAreNotSymmetric) {
+  const auto refused = [](std::vector<std::int64_t> row_ptr, std::vector<std::int32_t> col_idx) {
+    HostCsr<double> source;
+    source.rows = source.cols = static_cast<std::int64_t>(row_ptr.size()) - 1;
+    source.row_ptr = std::move(row_ptr);
+    source.col_idx = std::move(col_idx);
+    source.values.assign(source.col_idx.size(), 1.5);
+    const auto matrix = matrix_of(source);
+    for (const auto& device : devices()) {
+      const auto* format = find_format<double>("dia");
+      const auto view = matrix.on(device);
+      auto params = format->params(extract_features(view, device), device).combinations().front();
+      params.set("symmetric", 1);
+      if (format->build(view, params, device).admitted()) return false;
+    }
+    return true;
+  };
+  EXPECT_FALSE(refused({0, 2, 4}, {0, 1, 0, 1}));
+  EXPECT_TRUE(refused({0, 2, 3}, {0, 1, 1})) << "nothing below the main diagonal";
+  EXPECT_TRUE(refused({0, 1, 3}, {0, 0, 1})) << "nothing above it";
+  EXPECT_TRUE(refused({0, 1, 2, 3}, {1, 1, 1})) << "as many above as below, elsewhere";
+  // Two nonzeros at (2, 0) for the one at (0, 2), and none for the one at (0, 1).
+  EXPECT_TRUE(refused({0, 2, 2, 4}, {1, 2, 0, 0})) << "a repeated nonzero";
+}
+
+TEST(Hdia, StoresOnlyWhatAHackMeets) {
+  const auto matrix = matrix_of(wandering_diagonals(5000));
+  for (const auto& device : devices()) {
+    SCOPED_TRACE(name_of(device.backend));
+    const auto features = extract_features(matrix.on(device), device);
+    const auto* dia = find_format<double>("dia");
+    EXPECT_FALSE(dia->predict(features, params_of(*dia, features, device, {}), device).admitted());
+    const auto* hdia = find_format<double>("hdia");
+    const auto params = params_of(*hdia, features, device, {{"hack", 32}});
+    const auto cost = hdia->predict(features, params, device);
+    const auto built = hdia->build(matrix.on(device), params, device);
+    ASSERT_TRUE(cost.admitted()) << cost.reason();
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    expect_product(**built, matrix, device);
+    // Two diagonals a hack, their offsets and where they begin.
+    const auto bytes = (*built)->bytes();
+    EXPECT_EQ(bytes, 5000 * (2 * (32 * 8 + 4) + 4) + 4);
+    EXPECT_GE(cost->storage_bytes, 0.9 * static_cast<double>(bytes));
+    EXPECT_LE(cost->storage_bytes, 2.0 * static_cast<double>(bytes));
+  }
+}
+
+TEST(Hdia, TakesEveryMultipleOf32AsAHack) {
+  const auto matrix = matrix_of(generate<double>("gen:fem:6:3"));
+  for (const auto& device : devices()) {
+    for (const std::int64_t hack : {32, 96, 160, 1024}) {
+      SCOPED_TRACE(hack);
+      const auto built = build<double>("hdia", matrix, device, {{"hack", hack}});
+      ASSERT_TRUE(built.admitted()) << built.reason();
+      expect_product(**built, matrix, device);
+    }
+    for (const std::int64_t hack : {0, 16, 33, 2048}) {
+      EXPECT_FALSE(build<double>("hdia", matrix, device, {{"hack", hack}}).admitted()) << hack;
+    }
+  }
+}
+
+TEST(Hdia, TakesColumnsInAnyOrder) {
+  const auto sorted = generate<double>("gen:fem:6:3");
+  auto source = sorted;
+  for (std::int64_t row = 0; row < source.rows; row += 2) {
+    std::reverse(source.col_idx.begin() + source.row_ptr[row], source.col_idx.begin() + source.row_ptr[row + 1]);
+    std::reverse(source.values.begin() + source.row_ptr[row], source.values.begin() + source.row_ptr[row + 1]);
+  }
+  for (const auto& device : devices()) {
+    const auto in_order = build<double>("hdia", matrix_of(sorted), device, {});
+    const auto matrix = matrix_of(source);
+    const auto built = build<double>("hdia", matrix, device, {});
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    expect_product(**built, matrix, device);
+    EXPECT_EQ((*built)->bytes(), (*in_order)->bytes());
+  }
+}
+
+TEST(Hdia, RefusesRowsThatHaveNothingInCommon) {
+  const auto scattered = matrix_of(generate<double>("gen:uniform:20000:20000:20"));
+  const auto dense_row = matrix_of([] {
+    auto source = wandering_diagonals(3000);
+    source.cols = 2 * source.cols;
+    for (std::int32_t col = 0; col < 60000; ++col) source.col_idx.push_back(col);
+    source.values.resize(source.col_idx.size(), 1.0);
+    source.row_ptr.push_back(static_cast<std::int64_t>(source.col_idx.size()));
+    ++source.rows;
+    return source;
+  }());
+  for (const auto& device : devices()) {
+    for (const auto* matrix : {&scattered, &dense_row}) {
+      const auto built = build<double>("hdia", *matrix, device, {});
+      ASSERT_FALSE(built.admitted());
+      EXPECT_EQ(built.reason().rfind("padding: ", 0), 0U) << built.reason();
+    }
+  }
+}
+
+TEST(Diagonals, RefuseTwoNonzerosAtOnePlace) {
+  HostCsr<double> source;
+  source.rows = source.cols = 100;
+  for (std::int32_t row = 0; row < 100; ++row) {
+    source.col_idx.push_back(row);
+    if (row == 77) source.col_idx.push_back(row);
+    source.row_ptr.push_back(static_cast<std::int64_t>(source.col_idx.size()));
+  }
+  source.values.assign(source.col_idx.size(), 2.0);
+  const auto matrix = matrix_of(source);
+  for (const auto& device : devices()) {
+    for (const char* format : {"dia", "hdia"}) {
+      const auto built = build<double>(format, matrix, device, {});
+      ASSERT_FALSE(built.admitted()) << format;
+      EXPECT_EQ(built.reason().rfind("duplicates: ", 0), 0U) << built.reason();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autospmv::testing
