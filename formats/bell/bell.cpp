@@ -34,13 +34,15 @@ class Bell final : public Format<T> {
     std::vector<std::int64_t> threads{1, 2};
     const double rows_wanted = 1024.0 * device.multiprocessors;
     if (features.npr_mean > 100 || static_cast<double>(features.rows) < rows_wanted) threads = {4, 2};
-    return {{"r", sizes}, {"c", sizes}, {"C", {32, whole}}, {"T", threads}, {"block", {256}}};
+    return {{"r", sizes},       {"c", sizes},   {"value_bits", block_value_bits_for<T>(features)},
+            {"C", {32, whole}}, {"T", threads}, {"block", {256}}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
     const auto layout = layout_of(params);
+    if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, slots(features, layout), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
       const auto threads = static_cast<double>(params["T"]);
@@ -69,7 +71,8 @@ class Bell final : public Format<T> {
   }
 
   static BlockLayout layout_of(const Params& params) {
-    return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), params["C"]};
+    return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), params["C"],
+            static_cast<int>(params.find("value_bits").value_or(full_value_bits<T>))};
   }
 
   // Blocks and padding blocks. A slice of C block rows is padded as one of C r rows, which blocks make alike.
@@ -93,6 +96,7 @@ class Bell final : public Format<T> {
     if (device.backend == Backend::cuda) {
       allowed.push_back({"T", {1, 2, 4, 8}});
       allowed.push_back({"block", {64, 128, 256, 512}});
+      allowed.push_back({"value_bits", all_block_value_bits<T>()});
     }
     return allowed;
   }

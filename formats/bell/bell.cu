@@ -10,9 +10,9 @@ namespace {
 // A warp takes 32 / T neighbouring rows, T threads each: thread = phase * (32 / T) + row, so that a load of a warp
 // reads T runs of neighbouring values. With T = 1 it reads 256 neighbouring bytes in double. As many columns as eight
 // loads of values a thread, and the block columns of the next ones, are under way at once.
-template <int C, class T>
-__global__ void multiply_kernel(BlockView<const T> blocks, int threads_log2, T alpha, const T* __restrict__ x, T beta,
-                                T* __restrict__ y) {
+template <int C, class T, class Values>
+__global__ void multiply_kernel(BlockView blocks, Values matrix_values, int threads_log2, T alpha,
+                                const T* __restrict__ x, T beta, T* __restrict__ y) {
   constexpr int unroll = C <= 8 / 2 ? 8 / C : 1;
   const int rows_log2 = 5 - threads_log2;
   const int threads = 1 << threads_log2;
@@ -29,7 +29,7 @@ __global__ void multiply_kernel(BlockView<const T> blocks, int threads_log2, T a
   const std::int64_t start = blocks.slice_chunks[slice];
   const int chunks = inside ? static_cast<int>(blocks.slice_chunks[slice + 1] - start) : 0;
   const std::int32_t* block_columns = blocks.block_columns + start * blocks.slice + (block_row - first_block_row);
-  const T* values = blocks.values + (start + phase) * C * plane + (row - first_block_row * blocks.r);
+  std::int64_t slot = (start + phase) * C * plane + (row - first_block_row * blocks.r);
 
   std::int32_t block_column[unroll];
   const auto load_columns = [&](int from) {
@@ -48,7 +48,7 @@ __global__ void multiply_kernel(BlockView<const T> blocks, int threads_log2, T a
     for (int u = 0; u < unroll; ++u) {
 #pragma unroll
       for (int j = 0; j < C; ++j) {
-        if (from + u * threads < chunks) load_values(values + (u * threads * C + j) * plane, value[u][j]);
+        if (from + u * threads < chunks) load_values(matrix_values, slot + (u * threads * C + j) * plane, value[u][j]);
       }
     }
 #pragma unroll
@@ -61,7 +61,7 @@ __global__ void multiply_kernel(BlockView<const T> blocks, int threads_log2, T a
         if (!is_absent(value[u][j][0])) sum += value[u][j][0] * element[u][j];
       }
     }
-    values += unroll * threads * C * plane;
+    slot += unroll * threads * C * plane;
   }
   for (int half = threads / 2; half > 0; half /= 2) {
     sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(half << rows_log2));
@@ -78,8 +78,10 @@ void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, 
   while (1 << threads_log2 < launch.threads) ++threads_log2;
   const auto grid = cuda::grid_for(blocks.rows << threads_log2, launch.block);
   dispatch<AUTOSPMV_BLOCK_SIZES>(blocks.layout.c, [&](auto c) {
-    multiply_kernel<c.value>
-        <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), threads_log2, alpha, x, beta, y);
+    with_block_values(blocks.values, [&](auto values) {
+      multiply_kernel<c.value>
+          <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, threads_log2, alpha, x, beta, y);
+    });
   });
   cuda::check_launch();
 }

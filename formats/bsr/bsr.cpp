@@ -30,13 +30,18 @@ class Bsr final : public Format<T> {
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto sizes = block_sizes_worth_trying<T>(features);
     if (device.backend == Backend::host) return {{"r", sizes}, {"c", sizes}};
-    return {{"r", sizes}, {"c", sizes}, {"T", lanes_worth_trying(features, sizes)}, {"block", {256}}};
+    return {{"r", sizes},
+            {"c", sizes},
+            {"value_bits", block_value_bits_for<T>(features)},
+            {"T", lanes_worth_trying(features, sizes)},
+            {"block", {256}}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
                                      const Device& device) const override {
     if (auto refusal = refuse(params, device)) return *refusal;
     const auto layout = layout_of(params);
+    if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
       const auto phases = static_cast<double>(params["T"] / lanes_of_column<T>(layout.r));
@@ -61,7 +66,8 @@ class Bsr final : public Format<T> {
   }
 
   static BlockLayout layout_of(const Params& params) {
-    return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), 1};
+    return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), 1,
+            static_cast<int>(params.find("value_bits").value_or(full_value_bits<T>))};
   }
 
   // Columns that the lanes of a block row have to load.
@@ -89,6 +95,7 @@ class Bsr final : public Format<T> {
     if (device.backend == Backend::cuda) {
       allowed.push_back({"T", {1, 2, 4, 8, 16, 32}});
       allowed.push_back({"block", {64, 128, 256, 512}});
+      allowed.push_back({"value_bits", all_block_value_bits<T>()});
     }
     if (auto refusal = refuse_params(params, allowed)) return refusal;
     if (params.find("T") && params["T"] < lanes_of_column<T>(static_cast<int>(params["r"]))) {

@@ -28,9 +28,9 @@ constexpr int resident_blocks = N * sizeof(T) < 16 && C <= 4 ? 3 : 1;
 //   to walk too far.
 // - Instructions: about sixteen a step and lane, a third of what the multiprocessors can issue in the time that the
 //   bytes take.
-template <int C, int N, class T>
+template <int C, int N, class T, class Values>
 __global__ void __launch_bounds__(most_threads, resident_blocks<C, N, T>)
-    multiply_kernel(BlockView<const T> blocks, int lanes_log2, T alpha, const T* __restrict__ x, T beta,
+    multiply_kernel(BlockView blocks, Values matrix_values, int lanes_log2, T alpha, const T* __restrict__ x, T beta,
                     T* __restrict__ y) {
   constexpr int blocks_of_round = C < 3 ? 2 : 1;  // for each phase
   constexpr int steps = blocks_of_round * C;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(most_threads, resident_blocks<C, N, T>)
   const std::int64_t first = inside ? blocks.slice_chunks[block_row] : 0;
   const std::int64_t last = inside ? blocks.slice_chunks[block_row + 1] : 0;
   const std::int32_t* block_columns = blocks.block_columns + first;
-  const T* values = blocks.values + first * C * blocks.r + lane * N;
+  std::int64_t slot = first * C * blocks.r + lane * N;
   const int stride = phases * blocks.r;
   const auto column_of = [&](int step) { return static_cast<std::uint32_t>(phase + step * phases); };
 
@@ -64,13 +64,13 @@ __global__ void __launch_bounds__(most_threads, resident_blocks<C, N, T>)
     T element[steps];
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
-      if (column_of(s) < columns) load_values(values + s * stride, value[s]);
+      if (column_of(s) < columns) load_values(matrix_values, slot + s * stride, value[s]);
     }
 #pragma unroll
     for (int s = 0; s < steps; ++s) element[s] = load_element<C>(x, block_column[s], column_of(s) % C, blocks.cols);
     columns -= min(columns, static_cast<std::uint32_t>(steps * phases));
     block_columns += blocks_of_round * phases;
-    values += steps * stride;
+    slot += steps * stride;
     load_columns(columns);
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
@@ -106,8 +106,10 @@ void launch_packs(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alp
   while (1 << lanes_log2 < launch.threads) ++lanes_log2;
   const auto grid = cuda::grid_for(blocks.block_rows << lanes_log2, launch.block);
   dispatch<AUTOSPMV_BLOCK_SIZES>(blocks.layout.c, [&](auto c) {
-    multiply_kernel<c.value, N>
-        <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), lanes_log2, alpha, x, beta, y);
+    with_block_values(blocks.values, [&](auto values) {
+      multiply_kernel<c.value, N>
+          <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, lanes_log2, alpha, x, beta, y);
+    });
   });
 }
 

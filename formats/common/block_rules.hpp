@@ -9,6 +9,7 @@
 
 #include "features/features.hpp"
 #include "formats/common/blocks.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/common/rules.hpp"
 
 namespace autospmv::formats {
@@ -56,6 +57,21 @@ Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout,
 inline double longest_walk(const Features& features, double steps, const Device& device) {
   const double width = 256.0 * std::max(1, device.multiprocessors);
   return std::max(1.0, steps / std::max(32.0, static_cast<double>(features.nnz) / width));
+}
+
+/// value_bits of blocks: absent slots keep a matrix from being one constant. The fewest bits come first.
+template <class T>
+std::vector<std::int64_t> block_value_bits_for(const Features& features) {
+  auto bits = value_bits_for<T>(features);
+  std::replace(bits.begin(), bits.end(), std::int64_t{0}, std::int64_t{8});
+  return bits;
+}
+
+template <class T>
+std::vector<std::int64_t> all_block_value_bits() {
+  auto bits = all_value_bits<T>();
+  std::erase(bits, 0);
+  return bits;
 }
 
 }  // namespace autospmv::formats

@@ -1,6 +1,8 @@
 #include "formats/common/blocks.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "formats/common/block_rules.hpp"
 #include "formats/common/blocks_steps.hpp"
@@ -61,14 +63,19 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place pla
 
 // False where two nonzeros share a slot; on CUDA those were refused when the blocks were found.
 template <class T>
-bool fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Place place, Stream stream) {
+bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values, Place place, Stream stream) {
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) {
-      cuda_steps::fill(matrix, blocks, stream);
+      cuda_steps::fill(matrix, blocks, values, stream);
       return true;
     }
   }
-  return host::fill(matrix, blocks);
+  return host::fill(matrix, blocks, values);
+}
+
+template <class T>
+int value_bits_of(const BlockLayout& layout) {
+  return std::min(layout.value_bits, full_value_bits<T>);
 }
 
 template <class T>
@@ -105,15 +112,25 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
     place_blocks(*pattern, blocks, device, stream);
   }
   const auto elements = slots * layout.r * layout.c + BlockMatrix<T>::read_past;
-  blocks.values = Array<T>(static_cast<std::size_t>(elements), device);
-  if (!fill(matrix, blocks, device, stream)) return refuse_duplicates();
+  Array<T> values(static_cast<std::size_t>(elements), device);
+  if (!fill(matrix, blocks, values, device, stream)) return refuse_duplicates();
+  if (!encode(blocks.values, std::move(values), value_bits_of<T>(layout), nullptr, stream)) {
+    return Refusal{"values: more than " + std::to_string(layout.value_bits) + " bits are needed"};
+  }
   synchronize(device, stream);
   return blocks;
 }
 
 template <class T>
 void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream) {
-  fill(matrix, blocks, place, stream);
+  if (blocks.values.bits == full_value_bits<T>) {
+    fill(matrix, blocks, blocks.values.full, place, stream);
+    return;
+  }
+  const auto elements = blocks.block_columns.size() * static_cast<std::size_t>(blocks.layout.r * blocks.layout.c);
+  Array<T> values(elements + BlockMatrix<T>::read_past, place);
+  fill(matrix, blocks, values, place, stream);
+  encode(blocks.values, std::move(values), value_bits_of<T>(blocks.layout), nullptr, stream);
 }
 
 #define AUTOSPMV_BLOCKS(T)                                                                            \

@@ -276,7 +276,7 @@ __device__ std::int64_t find_block(const std::int32_t* columns, std::int64_t str
 }
 
 template <class T, class Offset>
-__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView<T> blocks) {
+__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, T* slots) {
   for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
     // Divisions of 64 bits would cost more than all the rest.
     const auto block_row = static_cast<std::uint32_t>(matrix.block_row_of(row));
@@ -289,7 +289,7 @@ __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView<T> b
     const auto chunk = start + find_block(blocks.block_columns + start * blocks.slice + (block_row - first_block_row),
                                           blocks.slice, blocks.slice_chunks[slice + 1] - start, block, guess);
     const auto plane = chunk * matrix.c + (column - static_cast<std::int64_t>(block) * matrix.c);
-    blocks.values[plane * blocks.slice * matrix.r + (row - first_block_row * matrix.r)] = as_present(values[k]);
+    slots[plane * blocks.slice * matrix.r + (row - first_block_row * matrix.r)] = as_present(values[k]);
   });
 }
 
@@ -331,13 +331,12 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream st
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Stream stream) {
-  auto& values = blocks.values;
+void fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values, Stream stream) {
   fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
   if (matrix.nnz == 0) return;
   with_rows(matrix, blocks.layout, [&](const auto& rows) {
-    fill_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(rows, matrix.values,
-                                                                                          writable_view_of(blocks));
+    fill_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+        rows, matrix.values, view_of(blocks), values.data());
   });
   cuda::check_launch();
 }
@@ -346,7 +345,7 @@ void fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Stream stream) {
   template Result<BlockPattern> find_blocks(const CsrView<T>&, const BlockLayout&, Place, Stream); \
   template void count_chunks(const BlockPattern&, BlockMatrix<T>&, Stream);                        \
   template void place_blocks(const BlockPattern&, BlockMatrix<T>&, Stream);                        \
-  template void fill(const CsrView<T>&, BlockMatrix<T>&, Stream);
+  template void fill(const CsrView<T>&, const BlockMatrix<T>&, Array<T>&, Stream);
 AUTOSPMV_BLOCKS(float)
 AUTOSPMV_BLOCKS(double)
 #undef AUTOSPMV_BLOCKS

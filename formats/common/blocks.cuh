@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "formats/common/absent.hpp"
 #include "formats/common/blocks.hpp"
@@ -10,8 +9,6 @@
 
 namespace autospmv::formats {
 
-/// V is T, or const T where nothing is written.
-template <class V>
 struct BlockView {
   int r;
   int c;
@@ -22,11 +19,10 @@ struct BlockView {
   std::int64_t slices;
   const std::int32_t* slice_chunks;
   const std::int32_t* block_columns;
-  V* values;
 };
 
 template <class T>
-BlockView<const T> view_of(const BlockMatrix<T>& blocks) {
+BlockView view_of(const BlockMatrix<T>& blocks) {
   return {blocks.layout.r,
           blocks.layout.c,
           blocks.rows,
@@ -35,40 +31,80 @@ BlockView<const T> view_of(const BlockMatrix<T>& blocks) {
           blocks.slice,
           blocks.slices,
           blocks.slice_chunks.data(),
-          blocks.block_columns.data(),
-          blocks.values.data()};
+          blocks.block_columns.data()};
 }
 
-template <class T>
-BlockView<T> writable_view_of(BlockMatrix<T>& blocks) {
-  const auto view = view_of(blocks);
-  return {view.r,     view.c,      view.rows,         view.cols,          view.block_rows,
-          view.slice, view.slices, view.slice_chunks, view.block_columns, blocks.values.data()};
-}
+namespace detail {
+/// Up to four neighbours as one vector, for one load.
+template <class V, int N>
+struct VectorOf;
+template <>
+struct VectorOf<double, 2> {
+  using type = double2;
+};
+template <>
+struct VectorOf<float, 2> {
+  using type = float2;
+};
+template <>
+struct VectorOf<float, 4> {
+  using type = float4;
+};
+template <>
+struct VectorOf<std::uint8_t, 2> {
+  using type = uchar2;
+};
+template <>
+struct VectorOf<std::uint8_t, 4> {
+  using type = uchar4;
+};
 
-/// N neighbouring matrix values in one load of up to 16 bytes, which `from` is aligned to. The only place where kernels
-/// read them.
-template <int N, class T>
-__device__ __forceinline__ void load_values(const T* from, T (&to)[N]) {
+/// N neighbours, aligned to N of them, in one load.
+template <int N, class V>
+__device__ __forceinline__ void load_neighbours(const V* from, V (&to)[N]) {
   if constexpr (N == 1) {
     to[0] = load_stream(from);
-  } else if constexpr (std::is_same_v<T, double>) {
-    static_assert(N == 2);
-    const double2 pair = load_stream(reinterpret_cast<const double2*>(from));
-    to[0] = pair.x;
-    to[1] = pair.y;
-  } else if constexpr (N == 2) {
-    const float2 pair = load_stream(reinterpret_cast<const float2*>(from));
-    to[0] = pair.x;
-    to[1] = pair.y;
   } else {
-    static_assert(N == 4);
-    const float4 four = load_stream(reinterpret_cast<const float4*>(from));
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
+    const auto loaded = load_stream(reinterpret_cast<const typename VectorOf<V, N>::type*>(from));
+    to[0] = loaded.x;
+    to[1] = loaded.y;
+    if constexpr (N == 4) {
+      to[2] = loaded.z;
+      to[3] = loaded.w;
+    }
   }
+}
+}  // namespace detail
+
+/// N neighbouring matrix values from a slot on that is a multiple of N, in one load of up to 16 bytes. The only place
+/// where kernels read them.
+template <int N, class T>
+__device__ __forceinline__ void load_values(const FullValues<T>& values, std::int64_t slot, T (&to)[N]) {
+  detail::load_neighbours<N>(values.values + slot, to);
+}
+template <int N, class T>
+__device__ __forceinline__ void load_values(const NarrowValues<T>& values, std::int64_t slot, T (&to)[N]) {
+  float narrow[N];
+  detail::load_neighbours<N>(values.values + slot, narrow);
+#pragma unroll
+  for (int n = 0; n < N; ++n) to[n] = static_cast<T>(narrow[n]);
+}
+template <int N, class T>
+__device__ __forceinline__ void load_values(const DictionaryValues<T>& values, std::int64_t slot, T (&to)[N]) {
+  std::uint8_t index[N];
+  detail::load_neighbours<N>(values.indices + slot, index);
+#pragma unroll
+  for (int n = 0; n < N; ++n) to[n] = __ldg(values.table + index[n]);
+}
+
+/// Calls body(reader): absent slots keep a matrix from being one constant.
+template <class T, class Body>
+void with_block_values(const EncodedValues<T>& values, const Body& body) {
+  if (values.bits == 8) return body(DictionaryValues<T>{values.indices.data(), values.table.data()});
+  if constexpr (full_value_bits < T >> 32) {
+    if (values.bits == 32) return body(NarrowValues<T>{values.narrow.data()});
+  }
+  body(FullValues<T>{values.full.data()});
 }
 
 /// The element of x at column j of a block. Blocks may reach past the last column, and padding blocks, of block column

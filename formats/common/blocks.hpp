@@ -20,6 +20,7 @@
 // Columns of the matrix may come in any order; duplicates are refused, for two nonzeros would have one slot.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "core/array.hpp"
 #include "core/csr.hpp"
 #include "core/error.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -38,6 +40,7 @@ struct BlockLayout {
   int r = 2;               ///< rows of a block: one of AUTOSPMV_BLOCK_SIZES
   int c = 2;               ///< its columns: one of them too
   std::int64_t slice = 1;  ///< C, block rows a slice: 1 or a multiple of 4; 0: one slice of all
+  int value_bits = 64;     ///< CUDA: 8, 32, or 64 for all of T
 };
 
 /// What is stored; every array lies in the memory of the place it was built at.
@@ -51,7 +54,7 @@ struct BlockMatrix {
   std::int64_t slices = 0;
   Array<std::int32_t> slice_chunks;   ///< slices + 1 offsets, in chunks; with C = 1 the block_ptr of BSR
   Array<std::int32_t> block_columns;  ///< one a block slot
-  Array<T> values;                    ///< r c a block slot, and read_past more that hold nothing
+  EncodedValues<T> values;            ///< r c a block slot, and read_past more that hold nothing
 
   /// Host kernels load whole vectors, up to so many elements past the last one.
   static constexpr std::int64_t read_past = 8;
@@ -64,14 +67,16 @@ template <class T>
 double block_bytes(const BlockLayout& layout, double block_rows, double block_slots) {
   const double elements = static_cast<double>(layout.r) * layout.c;
   const double slices = layout.slice > 0 ? block_rows / static_cast<double>(layout.slice) : 1;
-  return block_slots * (4 + elements * sizeof(T)) + (slices + 2) * 4;
+  const double value_bytes = static_cast<double>(std::min(layout.value_bits, full_value_bits<T>)) / 8;
+  return block_slots * (4 + elements * value_bytes) + (slices + 2) * 4;
 }
 
 /// Converts, or refuses duplicates and blocks too empty to pay. Complete when it returns.
 template <class T>
 Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout& layout, const Device& device);
 
-/// Takes the values of a matrix with the same pattern, in the order of the stream.
+/// Takes the values of a matrix with the same pattern, in the order of the stream. Where they do not fit their encoding
+/// any more they are stored in full from now on.
 template <class T>
 void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream);
 

@@ -126,7 +126,8 @@ struct BlockRow {
 };
 
 template <int C, class T, class Offset>
-bool fill_block_row(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t block_row, BlockMatrix<T>& blocks) {
+bool fill_block_row(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t block_row,
+                    const BlockMatrix<T>& blocks, Array<T>& values) {
   const BlockRow<T> at(blocks, block_row);
   const std::int64_t r = blocks.layout.r;
   const auto last = std::min(matrix.rows, (block_row + 1) * r);
@@ -137,7 +138,7 @@ bool fill_block_row(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_
     for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
       const auto column = matrix.col_idx[k];
       chunk = at.find(static_cast<std::uint32_t>(column / C), chunk);
-      T& slot = blocks.values.data()[((at.first_chunk + chunk) * C + column % C) * blocks.slice * r + row_of_slice];
+      T& slot = values.data()[((at.first_chunk + chunk) * C + column % C) * blocks.slice * r + row_of_slice];
       unique = unique && is_absent(slot);
       slot = as_present(matrix.values[k]);
     }
@@ -189,9 +190,8 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks) {
 }
 
 template <class T>
-bool fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks) {
-  parallel_for(static_cast<std::int64_t>(blocks.values.size()),
-               [&](std::int64_t i) { blocks.values.data()[i] = T{0}; });
+bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values) {
+  parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) { values.data()[i] = T{0}; });
   bool unique = true;
   with_shape(matrix, blocks.layout, [&](auto c, const auto* row_ptr) {
     unique = parallel_reduce(
@@ -199,7 +199,7 @@ bool fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks) {
         [&](Share share) {
           bool all = true;
           for (auto block_row = share.first; block_row < share.last; ++block_row) {
-            all = fill_block_row<c.value>(matrix, row_ptr, block_row, blocks) && all;
+            all = fill_block_row<c.value>(matrix, row_ptr, block_row, blocks, values) && all;
           }
           return all;
         },
@@ -241,7 +241,7 @@ AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t s
   const auto chunks = blocks.slice_chunks.data()[slice + 1] - start;
   const auto stride = blocks.slice * R;  // values from column to column
   const auto* columns = blocks.block_columns.data() + start * blocks.slice + lane;
-  const auto* values = blocks.values.data() + start * c * stride + lane * R;
+  const auto* values = blocks.values.full.data() + start * c * stride + lane * R;
   Rows<R, T> rows[Lanes];
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (int l = 0; l < Lanes; ++l) {
@@ -310,7 +310,7 @@ template <class T>
 void multiply_blocks_host(const BlockMatrix<T>& blocks, T alpha, const T* x, T beta, T* y) {
   if (blocks.slices == 1 && blocks.slice > 1) {
     // Shares of four lanes, as they are multiplied together.
-    parallel_region(static_cast<std::int64_t>(blocks.values.size()) + blocks.rows, [&](int thread, int threads) {
+    parallel_region(static_cast<std::int64_t>(blocks.values.full.size()) + blocks.rows, [&](int thread, int threads) {
       const auto share = share_of((blocks.block_rows + 3) / 4, thread, threads);
       host::slices_version(blocks, {0, 1}, {share.first * 4, share.last * 4}, alpha, x, beta, y);
     });
@@ -328,7 +328,7 @@ void multiply_blocks_host(const BlockMatrix<T>& blocks, T alpha, const T* x, T b
   template Result<BlockPattern> host::find_blocks(const CsrView<T>&, const BlockLayout&); \
   template void host::count_chunks(const BlockPattern&, BlockMatrix<T>&);                 \
   template void host::place_blocks(const BlockPattern&, BlockMatrix<T>&);                 \
-  template bool host::fill(const CsrView<T>&, BlockMatrix<T>&);                           \
+  template bool host::fill(const CsrView<T>&, const BlockMatrix<T>&, Array<T>&);          \
   template void multiply_blocks_host(const BlockMatrix<T>&, T, const T*, T, T*);
 AUTOSPMV_BLOCKS(float)
 AUTOSPMV_BLOCKS(double)

@@ -33,9 +33,9 @@ void count_chunks(const BlockPattern& pattern, BlockMatrix<T>& blocks);
 template <class T>
 void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks);
 
-/// Writes the values; false where two nonzeros share a slot.
+/// Writes the values, not encoded; false where two nonzeros share a slot.
 template <class T>
-bool fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks);
+bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values);
 
 }  // namespace host
 
@@ -49,7 +49,7 @@ void count_chunks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream st
 template <class T>
 void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream stream);
 template <class T>
-void fill(const CsrView<T>& matrix, BlockMatrix<T>& blocks, Stream stream);
+void fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values, Stream stream);
 
 }  // namespace cuda_steps
 

@@ -28,7 +28,7 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values) {
   std::visit(
       [&](const auto* row_ptr) {
         parallel_for(matrix.rows, [&](std::int64_t row) {
@@ -36,21 +36,22 @@ void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
           for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
             rest.rows[entry] = static_cast<std::int32_t>(row);
             rest.columns[entry] = matrix.col_idx[k];
-            rest.values[entry] = matrix.values[k];
+            values[entry] = matrix.values[k];
           }
         });
       },
       matrix.row_ptr);
 }
 
-template <class T>
-void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
+template <class T, class Values>
+void add(const CooRest<T>& rest, Values values, T alpha, const T* x, T* y) {
   // A row may be shared by several threads; each keeps its first row to itself and it is added afterwards, in the
   // order of the threads, so that the result is the same every time.
   struct Head {
     std::int64_t row = -1;
     T sum = 0;
   };
+  values.open();
   std::vector<Head> heads(static_cast<std::size_t>(std::max(1, omp_get_max_threads())));
   parallel_region(rest.entries(), [&](int thread, int threads) {
     const auto share = share_of(rest.entries(), thread, threads);
@@ -60,7 +61,9 @@ void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
     while (entry < last) {
       const auto row = rest.rows[entry];
       T sum = 0;
-      for (; entry < last && rest.rows[entry] == row; ++entry) sum += rest.values[entry] * x[rest.columns[entry]];
+      for (; entry < last && rest.rows[entry] == row; ++entry) {
+        sum += values.at(static_cast<std::int64_t>(entry)) * x[rest.columns[entry]];
+      }
       if (head) {
         heads[static_cast<std::size_t>(thread)] = {row, sum};
       } else {
@@ -74,13 +77,18 @@ void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
   }
 }
 
+template <class T>
+void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
+  with_values(rest.values, [&](auto values) { add(rest, values, alpha, x, y); });
+}
+
 }  // namespace host
 
 namespace {
 
 template <class T>
-double rest_bytes(double rows, double entries) {
-  return rows * 8 + entries * (8 + sizeof(T));
+double rest_bytes(double rows, double entries, int value_bits) {
+  return rows * 8 + entries * (8 + static_cast<double>(std::min(value_bits, full_value_bits<T>)) / 8);
 }
 
 template <class T>
@@ -109,14 +117,16 @@ class HybOperator final : public Operator<T> {
     fill_rest(matrix, stream);
   }
 
-  void fill_rest(const CsrView<T>& matrix, Stream stream) {
-    if constexpr (built_with_cuda) {
-      if (place_.backend == Backend::cuda) {
-        device::fill(matrix, regular_.layout.width_cap, rest_, stream);
-        return;
-      }
+  /// False where the values need more bits than the layout has for them; they are then stored in full.
+  bool fill_rest(const CsrView<T>& matrix, Stream stream) {
+    const int bits = std::min(regular_.layout.value_bits, full_value_bits<T>);
+    if (rest_.values.bits == full_value_bits<T> && !rest_.values.full.empty()) {
+      fill(matrix, rest_.values.full, stream);
+      return bits == full_value_bits<T>;
     }
-    host::fill(matrix, regular_.layout.width_cap, rest_);
+    Array<T> values(static_cast<std::size_t>(rest_.entries()), place_);
+    fill(matrix, values, stream);
+    return encode(rest_.values, std::move(values), bits, nullptr, stream);
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return regular_.bytes() + rest_.bytes(); }
@@ -127,6 +137,16 @@ class HybOperator final : public Operator<T> {
     constexpr std::int64_t warps_wanted = 32;
     const auto per_warp = entries / (32 * warps_wanted * std::max(1, device.multiprocessors));
     return per_warp >= 8 ? 8 : per_warp >= 4 ? 4 : per_warp >= 2 ? 2 : 1;
+  }
+
+  void fill(const CsrView<T>& matrix, Array<T>& values, [[maybe_unused]] Stream stream) {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        device::fill(matrix, regular_.layout.width_cap, rest_, values, stream);
+        return;
+      }
+    }
+    host::fill(matrix, regular_.layout.width_cap, rest_, values);
   }
 
   SlicedMatrix<T> regular_;
@@ -141,7 +161,7 @@ class Hyb final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hyb",
-        .version = 2,
+        .version = 3,
         .summary = "ELLPACK of width K and the rest in coordinates",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
@@ -162,8 +182,9 @@ class Hyb final : public Format<T> {
     add(features.npr_percentile[percentile_index(67)]);
     add(0);
     for (const int percent : {33, 90, 50, 95}) add(features.npr_percentile[percentile_index(percent)]);
-    if (device.backend == Backend::host) return {{"K", widths}};
-    return {{"K", widths}, {"block", {256}}};
+    const auto values = value_bits_for<T>(features);
+    if (device.backend == Backend::host) return {{"value_bits", values}, {"K", widths}};
+    return {{"value_bits", values}, {"K", widths}, {"block", {256}}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
@@ -171,15 +192,17 @@ class Hyb final : public Format<T> {
     if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
     const auto width = params["K"];
     if (width >= features.npr_max) return Refusal{"nothing left for COO: no row is longer than K"};
+    if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
+    const auto value_bits = static_cast<int>(params["value_bits"]);
     const double rest = entries_past(features, width);
     const double slots = static_cast<double>(features.rows + 15) * static_cast<double>(width);
     const double regular = sliced_bytes<T>(layout_of(params), features.rows, slots);
     Cost cost;
-    cost.storage_bytes = regular + rest_bytes<T>(static_cast<double>(features.rows), rest);
+    cost.storage_bytes = regular + rest_bytes<T>(static_cast<double>(features.rows), rest, value_bits);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
       return *refusal;
     }
-    cost.bytes = regular + rest_bytes<T>(0, rest) + vector_bytes<T>(features);
+    cost.bytes = regular + rest_bytes<T>(0, rest, value_bits) + vector_bytes<T>(features);
     cost.launches = 2;
     return cost;
   }
@@ -192,13 +215,13 @@ class Hyb final : public Format<T> {
     if (!regular) return Refusal{regular.reason()};
     CooRest<T> rest;
     const auto entries = static_cast<std::size_t>(count(matrix, params["K"], rest, device));
-    const double bytes = rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries));
+    const double bytes =
+        rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries), full_value_bits<T>);
     if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
     rest.rows = Array<std::int32_t>(entries, device);
     rest.columns = Array<std::int32_t>(entries, device);
-    rest.values = Array<T>(entries, device);
     auto built = std::make_unique<HybOperator<T>>(std::move(*regular), std::move(rest), device);
-    built->fill_rest(matrix, setup_stream(device));
+    if (!built->fill_rest(matrix, setup_stream(device))) return Refusal{"values: more bits are needed"};
     synchronize(device, setup_stream(device));
     return std::unique_ptr<Operator<T>>(std::move(built));
   }
@@ -214,6 +237,7 @@ class Hyb final : public Format<T> {
     layout.slice_rows = 0;
     layout.width_cap = params["K"];
     layout.block = static_cast<int>(params.find("block").value_or(256));
+    layout.value_bits = static_cast<int>(params["value_bits"]);
     return layout;
   }
 
@@ -241,7 +265,7 @@ class Hyb final : public Format<T> {
   static std::optional<Refusal> refuse_hyb_params(const Params& params, const Device& device) {
     const auto width = params.find("K");
     if (!width || *width < 0) return Refusal{"parameters: K must be 0 or more"};
-    std::vector<Allowed> allowed{{"K", {*width}}};
+    std::vector<Allowed> allowed{{"K", {*width}}, {"value_bits", all_value_bits<T>()}};
     if (device.backend == Backend::cuda) allowed.push_back({"block", {128, 256, 512}});
     return refuse_params(params, allowed);
   }

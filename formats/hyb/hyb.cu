@@ -49,14 +49,14 @@ __device__ __forceinline__ T segmented_sum(T sum, unsigned heads, int lane) {
 
 // A warp takes Steps x 32 neighbouring entries, 32 at a time, all loads before the first sum. A row that goes on into
 // the next 32 is carried along, so that a long row costs one atomic a warp.
-template <int Steps, class T>
+template <int Steps, class T, class Values>
 __global__ void add_kernel(const std::int32_t* __restrict__ rows, const std::int32_t* __restrict__ columns,
-                           const T* __restrict__ values, std::int64_t entries, T alpha, const T* __restrict__ x,
-                           T* __restrict__ y) {
+                           Values values, std::int64_t entries, T alpha, const T* __restrict__ x, T* __restrict__ y) {
   const auto warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   const auto begin = warp * (Steps * cuda::warp_size);
   if (begin >= entries) return;
+  values.open();
   std::int32_t row[Steps];
   T product[Steps];
 #pragma unroll
@@ -65,7 +65,7 @@ __global__ void add_kernel(const std::int32_t* __restrict__ rows, const std::int
     const bool inside = entry < entries;
     // Lanes past the end belong to no row; they differ from every row, so they end the one before them.
     row[step] = inside ? load_stream(rows + entry) : -1;
-    product[step] = inside ? load_stream(values + entry) * load_x(x + load_stream(columns + entry)) : T{0};
+    product[step] = inside ? values.at(entry) * load_x(x + load_stream(columns + entry)) : T{0};
   }
   std::int32_t carried_row = -1;
   T carried = 0;
@@ -107,13 +107,12 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Stream stream) {
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values, Stream stream) {
   if (rest.entries() == 0) return;
   std::visit(
       [&](const auto* row_ptr) {
         fill_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, width, rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
-            rest.values.data());
+            matrix, row_ptr, width, rest.first_of_row.data(), rest.rows.data(), rest.columns.data(), values.data());
       },
       matrix.row_ptr);
   cuda::check_launch();
@@ -124,15 +123,18 @@ void add(const CooRest<T>& rest, T alpha, const T* x, T* y, int steps, Stream st
   dispatch<1, 2, 4, 8>(steps, [&](auto count) {
     const auto warp_entries = count.value * cuda::warp_size;
     const auto warps = (rest.entries() + warp_entries - 1) / warp_entries;
-    add_kernel<count.value><<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-        rest.rows.data(), rest.columns.data(), rest.values.data(), rest.entries(), alpha, x, y);
+    const auto grid = cuda::grid_for(warps * cuda::warp_size);
+    with_values(rest.values, [&](auto values) {
+      add_kernel<count.value><<<grid, cuda::default_block, 0, stream.handle>>>(rest.rows.data(), rest.columns.data(),
+                                                                               values, rest.entries(), alpha, x, y);
+    });
   });
   cuda::check_launch();
 }
 
 #define AUTOSPMV_HYB(T)                                                                     \
   template std::int64_t count(const CsrView<T>&, std::int64_t, CooRest<T>&, Place, Stream); \
-  template void fill(const CsrView<T>&, std::int64_t, CooRest<T>&, Stream);                 \
+  template void fill(const CsrView<T>&, std::int64_t, CooRest<T>&, Array<T>&, Stream);      \
   template void add(const CooRest<T>&, T, const T*, T*, int, Stream);
 AUTOSPMV_HYB(float)
 AUTOSPMV_HYB(double)

@@ -14,6 +14,7 @@
 
 #include "core/array.hpp"
 #include "core/csr.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/common/sliced.hpp"
 
 namespace autospmv::formats::hyb {
@@ -24,9 +25,9 @@ struct CooRest {
   Array<std::int64_t> first_of_row;  ///< rows + 1 offsets into the entries; only conversion reads it
   Array<std::int32_t> rows;
   Array<std::int32_t> columns;
-  Array<T> values;
+  EncodedValues<T> values;
 
-  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(values.size()); }
+  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(columns.size()); }
   [[nodiscard]] std::int64_t bytes() const {
     return first_of_row.bytes() + rows.bytes() + columns.bytes() + values.bytes();
   }
@@ -36,8 +37,9 @@ namespace host {
 /// Sets first_of_row and returns the number of entries.
 template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest);
+/// Writes rows, columns and values, not encoded.
 template <class T>
-void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest);
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values);
 /// y += alpha rest x.
 template <class T>
 void add(const CooRest<T>& rest, T alpha, const T* x, T* y);
@@ -47,7 +49,7 @@ namespace device {
 template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream);
 template <class T>
-void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Stream stream);
+void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values, Stream stream);
 /// The same; a warp sums `steps` x 32 entries: 1, 2, 4 or 8.
 template <class T>
 void add(const CooRest<T>& rest, T alpha, const T* x, T* y, int steps, Stream stream);
