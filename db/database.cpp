@@ -33,8 +33,8 @@ bool is_plausible(const Timing& timing) {
 }
 
 bool is_plausible(const Measurement& m) {
-  return is_plausible(m.warm) && is_plausible(m.cold) && is_amount(m.setup_seconds) && m.bytes >= 0 &&
-         m.worst_error >= 0;  // infinity is what a wrong special value gives
+  return is_plausible(m.warm) && is_plausible(m.cold) && is_plausible(m.loop) && is_amount(m.setup_seconds) &&
+         m.bytes >= 0 && m.worst_error >= 0;  // infinity is what a wrong special value gives
 }
 
 // Parameters whose text is their one and only spelling: candidates are told apart by it.
@@ -130,8 +130,10 @@ constexpr std::string_view insert_trial = R"sql(
   INSERT INTO trial (matrix, environment, format, format_version, params, deterministic, outcome, detail,
                      warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
                      cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+                     loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
                      setup_s, bytes, csr_bytes, worst_error)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20))sql";
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+          ?24))sql";
 
 // The last trial of every candidate, cheapest first, and whether it keeps the limits. A limit that cannot be compared
 // with (infinity times 0 bytes) is no limit.
@@ -148,6 +150,7 @@ constexpr std::string_view select_ranked = R"sql(
          format, format_version, params, deterministic, outcome, detail,
          warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
          cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+         loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
          setup_s, bytes, worst_error
   FROM numbered
   WHERE age = 1
@@ -164,8 +167,9 @@ void add_trial(Statement& statement, const std::string& fingerprint, std::int64_
   statement
       .bind(fingerprint, environment, trial.candidate.format, trial.format_version, trial.candidate.params.text(),
             trial.deterministic, name_of(m.outcome), m.detail, m.warm.median, m.warm.low_quartile, m.warm.high_quartile,
-            m.warm.samples, m.cold.median, m.cold.low_quartile, m.cold.high_quartile, m.cold.samples, m.setup_seconds,
-            m.bytes, csr_bytes, m.worst_error)
+            m.warm.samples, m.cold.median, m.cold.low_quartile, m.cold.high_quartile, m.cold.samples, m.loop.median,
+            m.loop.low_quartile, m.loop.high_quartile, m.loop.samples, m.setup_seconds, m.bytes, csr_bytes,
+            m.worst_error)
       .run();
 }
 
@@ -178,24 +182,28 @@ std::optional<Ranked> read_ranked(const Statement& row) {
   std::int64_t deterministic = 0;
   std::int64_t warm_samples = 0;
   std::int64_t cold_samples = 0;
+  std::int64_t loop_samples = 0;
   std::string params_text;
   std::string outcome_name;
   row.read(within_limits, trial.candidate.format, version, params_text, deterministic, outcome_name, m.detail,
            m.warm.median, m.warm.low_quartile, m.warm.high_quartile, warm_samples, m.cold.median, m.cold.low_quartile,
-           m.cold.high_quartile, cold_samples, m.setup_seconds, m.bytes, m.worst_error);
+           m.cold.high_quartile, cold_samples, m.loop.median, m.loop.low_quartile, m.loop.high_quartile, loop_samples,
+           m.setup_seconds, m.bytes, m.worst_error);
 
   const auto params = parse_params(params_text);
   const auto outcome = parse_outcome(outcome_name);
   const auto format_version = narrow(version);
   const auto warm = narrow(warm_samples);
   const auto cold = narrow(cold_samples);
-  if (!params || !outcome || !format_version || !warm || !cold) return std::nullopt;
+  const auto loop = narrow(loop_samples);
+  if (!params || !outcome || !format_version || !warm || !cold || !loop) return std::nullopt;
   trial.candidate.params = *params;
   trial.format_version = *format_version;
   trial.deterministic = deterministic != 0;
   m.outcome = *outcome;
   m.warm.samples = *warm;
   m.cold.samples = *cold;
+  m.loop.samples = *loop;
   if (!is_plausible(trial)) return std::nullopt;
   return Ranked{std::move(trial), within_limits != 0};
 }

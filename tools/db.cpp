@@ -84,14 +84,16 @@ void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& tria
   for (const auto& trial : trials) {
     const auto& m = trial.measurement;
     rows.push_back({trial.candidate.text(), std::to_string(trial.format_version), std::string(name_of(m.outcome)),
-                    fixed(median_of(m.warm) * 1e6, 2), fixed(median_of(m.cold) * 1e6, 2),
-                    fixed(m.setup_seconds * 1e6, 0), std::to_string(m.bytes), m.detail});
+                    fixed(median_of(m.warm) * 1e6, 2), fixed(median_of(m.loop) * 1e6, 2),
+                    fixed(median_of(m.cold) * 1e6, 2), fixed(m.setup_seconds * 1e6, 0), std::to_string(m.bytes),
+                    m.detail});
   }
   print_table(std::cout,
               {{.title = "candidate", .left = true},
                {.title = "version"},
                {.title = "outcome", .left = true},
                {.title = "warm us"},
+               {.title = "loop us"},
                {.title = "cold us"},
                {.title = "setup us"},
                {.title = "bytes"},
