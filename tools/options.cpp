@@ -7,6 +7,7 @@
 #include <boost/program_options.hpp>
 
 #include "core/error.hpp"
+#include "tools/study.hpp"
 
 namespace autospmv::tools {
 
@@ -87,6 +88,10 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
     case OptionGroup::formats:
       add("format", po::value<std::vector<std::string>>(&options.formats)->value_name("NAME"),
           "measure this format only; may be given again");
+      add("study", po::value<std::string>()->value_name("NAME")->notifier([&](const std::string& name) {
+        options.study = name;
+      }),
+          ("make a paper's comparison: " + study_names()).c_str());
       break;
     case OptionGroup::output:
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),

@@ -28,6 +28,7 @@ struct Options {
   Effort effort = Effort::measure;
   Limits limits;
   std::vector<std::string> formats;  ///< bench: those to measure; all where empty
+  std::optional<std::string> study;  ///< bench: the paper's comparison to make
   std::string output;                ///< generate
 };
 
