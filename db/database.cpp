@@ -261,6 +261,38 @@ std::vector<Candidate> find_suspects(const Connection& connection, const std::st
   return {suspects.begin(), suspects.end()};
 }
 
+// ---- Forgetting --------------------------------------------------------------------------------------------------
+
+std::int64_t remove(const Connection& connection, const std::string& sql, const Selection& selection) {
+  const auto fingerprint = selection.pattern ? selection.pattern->text() : std::string();
+  Statement(connection, sql).bind(fingerprint, selection.label, selection.device).run();
+  return connection.changes();
+}
+
+// ?1 fingerprint, ?2 label, ?3 device, each or ''
+Forgotten forget_chosen(Connection& connection, const Selection& selection) {
+  const std::string chosen =
+      "(?1 = '' OR matrix = ?1) "
+      "AND (?2 = '' OR matrix IN (SELECT fingerprint FROM matrix WHERE label = ?2)) "
+      "AND (?3 = '' OR environment IN (SELECT id FROM environment WHERE device = ?3))";
+  Forgotten forgotten;
+  forgotten.suspects = remove(connection, "DELETE FROM suspect WHERE " + chosen, selection);
+  if (selection.only_suspects) return forgotten;
+  forgotten.tunings = remove(connection, "DELETE FROM tuning WHERE " + chosen, selection);
+  forgotten.trials = remove(connection, "DELETE FROM trial WHERE " + chosen, selection);
+
+  // What no trial refers to any more. Features are found by their matrix, so they go before it.
+  const std::string untried =
+      "(SELECT fingerprint FROM matrix WHERE (?1 = '' OR fingerprint = ?1) AND (?2 = '' OR label = ?2) AND ?3 = ?3 "
+      "AND NOT EXISTS (SELECT 1 FROM trial WHERE trial.matrix = fingerprint))";
+  remove(connection, "DELETE FROM feature WHERE matrix IN " + untried, selection);
+  forgotten.matrices = remove(connection, "DELETE FROM matrix WHERE fingerprint IN " + untried, selection);
+  connection.execute(
+      "DELETE FROM environment WHERE id NOT IN "
+      "(SELECT environment FROM trial UNION SELECT environment FROM tuning UNION SELECT environment FROM suspect)");
+  return forgotten;
+}
+
 // ---- Places ------------------------------------------------------------------------------------------------------
 
 fs::path path_in(const char* variable) {
@@ -492,6 +524,17 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
     }
     return all;
   });
+}
+
+Forgotten Database::forget(const Selection& selection) {
+  const std::scoped_lock lock(impl_->mutex);
+  auto& connection = impl_->connection;
+  if (connection.moved()) throw Error("database " + file().string() + " was removed or replaced");
+  const db::TriggersOff off(connection);  // those that keep trials from being deleted
+  Transaction transaction(connection);
+  const auto forgotten = forget_chosen(connection, selection);
+  transaction.commit();
+  return forgotten;
 }
 
 const fs::path& Database::file() const { return impl_->file; }

@@ -92,6 +92,8 @@ void Connection::copy_from(Connection& source) {
   if (code != SQLITE_DONE) fail(code, sqlite3_errstr(code));
 }
 
+std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
+
 bool Connection::read_only() const { return sqlite3_db_readonly(handle(), "main") != 0; }
 
 bool Connection::moved() const noexcept {
@@ -142,6 +144,12 @@ void Statement::read_one(int column, std::string& value) const {
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column));
   value.assign(text == nullptr ? "" : text, size);
 }
+
+TriggersOff::TriggersOff(const Connection& connection) : connection_(connection) {
+  check(sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr), connection_.handle());
+}
+
+TriggersOff::~TriggersOff() { sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr); }
 
 Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
 

@@ -44,6 +44,9 @@ class Connection {
   /// Runs statements that give no rows.
   void execute(const std::string& sql);
 
+  /// Rows that the last statement inserted, changed or deleted.
+  [[nodiscard]] std::int64_t changes() const;
+
   /// Becomes a copy of another database.
   void copy_from(Connection& source);
 
@@ -109,6 +112,18 @@ class Statement {
   void read_one(int column, std::string& value) const;
 
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// While it lives, this connection's statements fire no trigger; those of others do.
+class TriggersOff {
+ public:
+  explicit TriggersOff(const Connection& connection);
+  ~TriggersOff();
+  TriggersOff(const TriggersOff&) = delete;
+  TriggersOff& operator=(const TriggersOff&) = delete;
+
+ private:
+  const Connection& connection_;
 };
 
 /// Takes the right to write at once, rather than at the first write: a transaction that has read before it asks can

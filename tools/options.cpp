@@ -97,6 +97,16 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),
           "the file to write; - is standard output");
       break;
+    case OptionGroup::forget:
+      add("matrix", po::value<std::vector<std::string>>(&options.forget.matrices)->value_name("MATRIX"),
+          "forget: this matrix, by its fingerprint or its label; may be given again");
+      add("device", po::value<std::string>(&options.forget.device)->value_name("NAME"),
+          "forget: what was measured on this device; with --matrix, of those matrices");
+      add("suspects", po::bool_switch(&options.forget.suspects),
+          "forget: only which candidates may have killed a process");
+      add("all", po::bool_switch(&options.forget.all), "forget: everything; takes --yes");
+      add("yes", po::bool_switch(&options.forget.yes), "forget: --all is meant");
+      break;
   }
 }
 

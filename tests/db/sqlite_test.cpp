@@ -73,6 +73,21 @@ TEST(Sqlite, SaysWhatIsWrongInOneLine) {
   }
 }
 
+TEST(Sqlite, FiresNoTriggerWhileTheyAreOff) {
+  auto connection = Connection::in_memory();
+  connection.execute(
+      "CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2);"
+      "CREATE TRIGGER keep BEFORE DELETE ON t BEGIN SELECT raise(ABORT, 'kept'); END");
+  EXPECT_THROW(connection.execute("DELETE FROM t WHERE i = 1"), SqliteError);
+  {
+    const TriggersOff off(connection);
+    connection.execute("DELETE FROM t WHERE i = 1");
+    EXPECT_EQ(connection.changes(), 1);
+  }
+  EXPECT_THROW(connection.execute("DELETE FROM t"), SqliteError);
+  EXPECT_EQ(count_rows(connection), 1);
+}
+
 TEST(Sqlite, ReadsAFileThatMustNotBeTouched) {
   const test::TemporaryDirectory directory;
   const auto file = directory / "100%? #1.db";

@@ -113,6 +113,11 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"UnknownStudy", {"bench", "--study", "nosuch", "gen:grid2d:3"}, "ellr_t, three-formats"},
         Misuse{"StudyOfOneFormat", {"bench", "--study", "ellr_t", "--format", "dia", "gen:grid2d:3"}, "--format"},
         Misuse{"UnknownDatabaseAction", {"db", "drop"}, "db list"},
+        Misuse{"ForgetNothingInParticular", {"db", "forget"}, "--matrix"},
+        Misuse{"ForgetAllByAccident", {"db", "forget", "--all"}, "--yes"},
+        Misuse{"ForgetAllAndSome", {"db", "forget", "--all", "--yes", "--device", "x"}, "--all"},
+        Misuse{"ForgetAMatrixWithoutAName", {"db", "forget", "--matrix", ""}, "--matrix"},
+        Misuse{"ListSuspects", {"db", "list", "--suspects"}, "db forget"},
         Misuse{"JsonBesideTheMatrix", {"generate", "--json", "gen:grid2d:3"}, "--output"}),
     [](const auto& chosen) { return chosen.param.name; });
 
