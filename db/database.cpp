@@ -139,11 +139,6 @@ constexpr std::string_view insert_trial = R"sql(
 // with (infinity times 0 bytes) is no limit.
 // ?1 matrix, ?2 environment, ?3 catalogue or '', ?4 expected calls, ?5 memory factor, ?6 deterministic only
 constexpr std::string_view select_ranked = R"sql(
-  WITH numbered AS (
-    SELECT *, row_number() OVER (PARTITION BY format, params ORDER BY id DESC) AS age
-    FROM trial
-    WHERE matrix = ?1 AND environment = ?2
-      AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0))
   SELECT outcome = 'passed' AND warm_samples > 0
            AND (bytes > ?5 * csr_bytes) IS NOT TRUE
            AND (deterministic OR NOT ?6),
@@ -152,8 +147,11 @@ constexpr std::string_view select_ranked = R"sql(
          cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
          loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
          setup_s, bytes, worst_error
-  FROM numbered
-  WHERE age = 1
+  FROM trial
+  WHERE id IN (SELECT max(id) FROM trial
+               WHERE matrix = ?1 AND environment = ?2
+                 AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
+               GROUP BY format, params)
   ORDER BY outcome = 'passed' DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
 
 struct Ranked {
