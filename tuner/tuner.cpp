@@ -207,7 +207,9 @@ bool Tuning<T>::plan_from(const TrialRecord& choice) {
 
 template <class T>
 void Tuning<T>::plan_fallback() {
-  const auto& prospect = fallback_prospect(prospects());
+  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for.
+  const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
+                                           : fallback_prospect(prospects_, context_.limits());
   TrialRecord choice;
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;

@@ -84,6 +84,7 @@ TEST(Tune, CachedNeverTries) {
   EXPECT_EQ(tuned.new_trials, 0);
   EXPECT_FALSE(tuned.from_database);
   EXPECT_FALSE(tuned.winner);
+  EXPECT_FALSE(tuned.features) << "without trials nothing asks for them";
   EXPECT_EQ(tuned.plan->bytes(), 0) << "what nothing is known of is multiplied by plain CSR";
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
@@ -118,7 +119,51 @@ TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
   for (const auto& prospect : few) EXPECT_TRUE(prospect.admitted());
   EXPECT_GE(chosen_prospects(prospects, Effort::exhaustive, {}).size(), few.size());
   EXPECT_TRUE(chosen_prospects(prospects, Effort::cached, {}).empty());
-  EXPECT_EQ(fallback_prospect(prospects).cost.storage_bytes, 0);
+  EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
+}
+
+TEST(FallbackProspect, KeepsToTheLimits) {
+  std::vector<Prospect> prospects(2);
+  prospects[0].candidate.format = "fast";
+  prospects[0].deterministic = false;
+  prospects[1].candidate.format = "sure";
+  EXPECT_EQ(fallback_prospect(prospects, {}).candidate.format, "fast");
+  EXPECT_EQ(fallback_prospect(prospects, {.deterministic = true}).candidate.format, "sure");
+}
+
+TEST(Featureless, HasNothingThatAFormatCouldUse) {
+  const auto features = featureless(1000, 2000, 7500);
+  EXPECT_EQ(features.npr_mean, 7.5);
+  EXPECT_EQ(features.npr_max, 8);
+  EXPECT_EQ(features.npr_histogram[4], 1000);
+  EXPECT_EQ(features.block_fill[0], 0.25);
+  EXPECT_GT(features.diagonals, diagonals_cap);
+  EXPECT_EQ(featureless(0, 5, 0).npr_max, 0);
+}
+
+// A format that seems to need no conversion of such a matrix, and then converts it, would be no fallback.
+TEST(BlindFallback, NeedsNoConversion) {
+  for (const auto* spec : {"gen:pde:10", "gen:fem:6:3", "gen:circuit:3000"}) {
+    const auto matrix = make_matrix<double>(spec);
+    const auto view = matrix.on({});
+    const auto prospect = blind_fallback_prospect(view, host_device(), {});
+    const auto built =
+        find_format<double>(prospect.candidate.format)->build(view, prospect.candidate.params, host_device());
+    ASSERT_TRUE(built) << spec;
+    EXPECT_EQ((*built)->bytes(), 0) << spec << ' ' << prospect.candidate.text();
+  }
+}
+
+// On a GPU, a thread a row reads rows that are long from apart.
+TEST(BlindFallback, TakesManyThreadsForLongRows) {
+  Device device;
+  device.backend = Backend::cuda;
+  device.multiprocessors = 100;
+  device.memory_bytes = std::int64_t{1} << 36;
+  CsrView<double> view;
+  view.rows = view.cols = 100000;
+  view.nnz = 100 * view.rows;
+  EXPECT_NE(blind_fallback_prospect(view, device, {.deterministic = true}).candidate.format, "csr_scalar");
 }
 
 TEST(Tune, ATimeLimitEndsTheTrialsAndALaterCallGoesOn) {
