@@ -76,7 +76,7 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
       add("memory-factor", positive("--memory-factor", options.limits.memory_factor)->value_name("X"),
           "most bytes of a winner, over those of the CSR arrays");
       add("deterministic", po::bool_switch(&options.limits.deterministic),
-          "only formats whose results are bitwise equal from run to run");
+          "only candidates whose results are bitwise equal from run to run");
       break;
     case OptionGroup::effort:
       add("effort",

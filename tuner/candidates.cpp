@@ -26,7 +26,7 @@ Prospect make_prospect(const Format<T>& format, const Params& params, int rank, 
   prospect.rank = rank;
   prospect.candidate = {info.name, params};
   prospect.format_version = info.version;
-  prospect.deterministic = info.deterministic;
+  prospect.deterministic = format.deterministic(params, device);
   prospect.baseline = info.baseline;
   const auto cost = format.predict(features, params, device);
   if (cost) {

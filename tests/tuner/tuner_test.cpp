@@ -122,6 +122,20 @@ TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
   EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
 }
 
+// Its CUDA kernel adds by atomics, and its host kernel does not.
+TEST(AllProspects, AreDeterministicOneByOne) {
+  const auto matrix = make_matrix<double>("gen:circuit:3000");
+  const auto features = extract_features(matrix.on({}), Place{});
+  int seen = 0;
+  for (const auto& prospect : all_prospects<double>(features, host_device(), 1e10)) {
+    if (prospect.candidate.format != "hyb") continue;
+    EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
+    ++seen;
+  }
+  EXPECT_GT(seen, 0);
+  EXPECT_FALSE(find_format<double>("hyb")->info().deterministic);
+}
+
 TEST(FallbackProspect, KeepsToTheLimits) {
   std::vector<Prospect> prospects(2);
   prospects[0].candidate.format = "fast";
