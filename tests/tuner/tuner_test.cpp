@@ -75,6 +75,24 @@ TEST(Tune, OtherLimitsPickFromTheSameTrials) {
   EXPECT_EQ(lean.winner->measurement.bytes, 0);
 }
 
+TEST(Tune, WhatIsDeterministicIsNotAll) {
+  auto options = host_options();
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto catalogue = format_catalogue();
+  options.limits.deterministic = true;
+  const Context strict(options);
+  EXPECT_GT(tune(matrix, strict).new_trials, 0);
+  EXPECT_EQ(tune(matrix, strict).new_trials, 0);
+  EXPECT_FALSE(strict.database().tuned(key_of(matrix, strict), "measure", catalogue));
+
+  options.limits.deterministic = false;
+  const TemporaryFolder folder;
+  options.database = folder.path() / "trials.db";
+  EXPECT_GT(tune(matrix, Context(options)).new_trials, 0);
+  options.limits.deterministic = true;
+  EXPECT_EQ(tune(matrix, Context(options)).new_trials, 0);
+}
+
 TEST(Tune, CachedNeverTries) {
   auto options = host_options();
   options.effort = Effort::cached;
