@@ -43,6 +43,7 @@ struct Measurement {
   std::string detail;        ///< the reason of a refusal, the text of an error; empty where it passed
   Timing warm;               ///< back to back
   Timing cold;               ///< caches flushed before each
+  Timing loop;               ///< back to back from a plain loop of launches: on CUDA, warm is replayed from a graph
   double setup_seconds = 0;  ///< conversion from CSR, allocation included
   std::int64_t bytes = 0;    ///< what the built candidate allocated beside the CSR arrays
   double worst_error = 0;    ///< as in Comparison

@@ -33,8 +33,8 @@ bool is_plausible(const Timing& timing) {
 }
 
 bool is_plausible(const Measurement& m) {
-  return is_plausible(m.warm) && is_plausible(m.cold) && is_amount(m.setup_seconds) && m.bytes >= 0 &&
-         m.worst_error >= 0;  // infinity is what a wrong special value gives
+  return is_plausible(m.warm) && is_plausible(m.cold) && is_plausible(m.loop) && is_amount(m.setup_seconds) &&
+         m.bytes >= 0 && m.worst_error >= 0;  // infinity is what a wrong special value gives
 }
 
 // Parameters whose text is their one and only spelling: candidates are told apart by it.
@@ -130,27 +130,28 @@ constexpr std::string_view insert_trial = R"sql(
   INSERT INTO trial (matrix, environment, format, format_version, params, deterministic, outcome, detail,
                      warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
                      cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+                     loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
                      setup_s, bytes, csr_bytes, worst_error)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20))sql";
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+          ?24))sql";
 
 // The last trial of every candidate, cheapest first, and whether it keeps the limits. A limit that cannot be compared
 // with (infinity times 0 bytes) is no limit.
 // ?1 matrix, ?2 environment, ?3 catalogue or '', ?4 expected calls, ?5 memory factor, ?6 deterministic only
 constexpr std::string_view select_ranked = R"sql(
-  WITH numbered AS (
-    SELECT *, row_number() OVER (PARTITION BY format, params ORDER BY id DESC) AS age
-    FROM trial
-    WHERE matrix = ?1 AND environment = ?2
-      AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0))
   SELECT outcome = 'passed' AND warm_samples > 0
            AND (bytes > ?5 * csr_bytes) IS NOT TRUE
            AND (deterministic OR NOT ?6),
          format, format_version, params, deterministic, outcome, detail,
          warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
          cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
+         loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
          setup_s, bytes, worst_error
-  FROM numbered
-  WHERE age = 1
+  FROM trial
+  WHERE id IN (SELECT max(id) FROM trial
+               WHERE matrix = ?1 AND environment = ?2
+                 AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
+               GROUP BY format, params)
   ORDER BY outcome = 'passed' DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
 
 struct Ranked {
@@ -164,8 +165,9 @@ void add_trial(Statement& statement, const std::string& fingerprint, std::int64_
   statement
       .bind(fingerprint, environment, trial.candidate.format, trial.format_version, trial.candidate.params.text(),
             trial.deterministic, name_of(m.outcome), m.detail, m.warm.median, m.warm.low_quartile, m.warm.high_quartile,
-            m.warm.samples, m.cold.median, m.cold.low_quartile, m.cold.high_quartile, m.cold.samples, m.setup_seconds,
-            m.bytes, csr_bytes, m.worst_error)
+            m.warm.samples, m.cold.median, m.cold.low_quartile, m.cold.high_quartile, m.cold.samples, m.loop.median,
+            m.loop.low_quartile, m.loop.high_quartile, m.loop.samples, m.setup_seconds, m.bytes, csr_bytes,
+            m.worst_error)
       .run();
 }
 
@@ -178,24 +180,28 @@ std::optional<Ranked> read_ranked(const Statement& row) {
   std::int64_t deterministic = 0;
   std::int64_t warm_samples = 0;
   std::int64_t cold_samples = 0;
+  std::int64_t loop_samples = 0;
   std::string params_text;
   std::string outcome_name;
   row.read(within_limits, trial.candidate.format, version, params_text, deterministic, outcome_name, m.detail,
            m.warm.median, m.warm.low_quartile, m.warm.high_quartile, warm_samples, m.cold.median, m.cold.low_quartile,
-           m.cold.high_quartile, cold_samples, m.setup_seconds, m.bytes, m.worst_error);
+           m.cold.high_quartile, cold_samples, m.loop.median, m.loop.low_quartile, m.loop.high_quartile, loop_samples,
+           m.setup_seconds, m.bytes, m.worst_error);
 
   const auto params = parse_params(params_text);
   const auto outcome = parse_outcome(outcome_name);
   const auto format_version = narrow(version);
   const auto warm = narrow(warm_samples);
   const auto cold = narrow(cold_samples);
-  if (!params || !outcome || !format_version || !warm || !cold) return std::nullopt;
+  const auto loop = narrow(loop_samples);
+  if (!params || !outcome || !format_version || !warm || !cold || !loop) return std::nullopt;
   trial.candidate.params = *params;
   trial.format_version = *format_version;
   trial.deterministic = deterministic != 0;
   m.outcome = *outcome;
   m.warm.samples = *warm;
   m.cold.samples = *cold;
+  m.loop.samples = *loop;
   if (!is_plausible(trial)) return std::nullopt;
   return Ranked{std::move(trial), within_limits != 0};
 }
@@ -251,6 +257,38 @@ std::vector<Candidate> find_suspects(const Connection& connection, const std::st
     suspects.insert(std::move(candidate));
   }
   return {suspects.begin(), suspects.end()};
+}
+
+// ---- Forgetting --------------------------------------------------------------------------------------------------
+
+std::int64_t remove(const Connection& connection, const std::string& sql, const Selection& selection) {
+  const auto fingerprint = selection.pattern ? selection.pattern->text() : std::string();
+  Statement(connection, sql).bind(fingerprint, selection.label, selection.device).run();
+  return connection.changes();
+}
+
+// ?1 fingerprint, ?2 label, ?3 device, each or ''
+Forgotten forget_chosen(Connection& connection, const Selection& selection) {
+  const std::string chosen =
+      "(?1 = '' OR matrix = ?1) "
+      "AND (?2 = '' OR matrix IN (SELECT fingerprint FROM matrix WHERE label = ?2)) "
+      "AND (?3 = '' OR environment IN (SELECT id FROM environment WHERE device = ?3))";
+  Forgotten forgotten;
+  forgotten.suspects = remove(connection, "DELETE FROM suspect WHERE " + chosen, selection);
+  if (selection.only_suspects) return forgotten;
+  forgotten.tunings = remove(connection, "DELETE FROM tuning WHERE " + chosen, selection);
+  forgotten.trials = remove(connection, "DELETE FROM trial WHERE " + chosen, selection);
+
+  // What no trial refers to any more. Features are found by their matrix, so they go before it.
+  const std::string untried =
+      "(SELECT fingerprint FROM matrix WHERE (?1 = '' OR fingerprint = ?1) AND (?2 = '' OR label = ?2) AND ?3 = ?3 "
+      "AND NOT EXISTS (SELECT 1 FROM trial WHERE trial.matrix = fingerprint))";
+  remove(connection, "DELETE FROM feature WHERE matrix IN " + untried, selection);
+  forgotten.matrices = remove(connection, "DELETE FROM matrix WHERE fingerprint IN " + untried, selection);
+  connection.execute(
+      "DELETE FROM environment WHERE id NOT IN "
+      "(SELECT environment FROM trial UNION SELECT environment FROM tuning UNION SELECT environment FROM suspect)");
+  return forgotten;
 }
 
 // ---- Places ------------------------------------------------------------------------------------------------------
@@ -484,6 +522,17 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
     }
     return all;
   });
+}
+
+Forgotten Database::forget(const Selection& selection) {
+  const std::scoped_lock lock(impl_->mutex);
+  auto& connection = impl_->connection;
+  if (connection.moved()) throw Error("database " + file().string() + " was removed or replaced");
+  const db::TriggersOff off(connection);  // those that keep trials from being deleted
+  Transaction transaction(connection);
+  const auto forgotten = forget_chosen(connection, selection);
+  transaction.commit();
+  return forgotten;
 }
 
 const fs::path& Database::file() const { return impl_->file; }

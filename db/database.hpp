@@ -22,6 +22,24 @@ struct TunedMatrix {
   std::optional<TrialRecord> winner;
 };
 
+/// What to forget: all of it is chosen by every part that is given, and everything where none is.
+struct Selection {
+  std::optional<Fingerprint> pattern = {};
+  std::string label = {};      ///< of a matrix
+  std::string device = {};     ///< its name, as in a key
+  bool only_suspects = false;  ///< leave the trials
+};
+
+/// Rows that are gone.
+struct Forgotten {
+  std::int64_t matrices = 0;  ///< of which nothing is left
+  std::int64_t trials = 0;
+  std::int64_t tunings = 0;  ///< marks that an effort is complete
+  std::int64_t suspects = 0;
+
+  friend bool operator==(const Forgotten&, const Forgotten&) = default;
+};
+
 /// Safe from many threads; many processes may write into one file. Failure of the file never throws after opening:
 /// what cannot be read is a miss, what cannot be written is kept in memory, with one warning. Does not survive a fork:
 /// the child opens its own.
@@ -65,6 +83,10 @@ class Database {
 
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);
+
+  /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
+  /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.
+  Forgotten forget(const Selection& selection);
 
   /// Where it is kept; empty for memory only.
   [[nodiscard]] const std::filesystem::path& file() const;

@@ -12,6 +12,13 @@ namespace {
 // "aspm", in the header of every file of ours: nothing of anybody else's is ever migrated.
 constexpr std::int64_t application_id = 0x6173706d;
 
+// Version 2 keeps the time of a plain loop of launches. Trials from before it have no samples of one.
+constexpr const char* add_loop = R"sql(
+  ALTER TABLE trial ADD COLUMN loop_median_s        REAL    NOT NULL DEFAULT 0;
+  ALTER TABLE trial ADD COLUMN loop_low_quartile_s  REAL    NOT NULL DEFAULT 0;
+  ALTER TABLE trial ADD COLUMN loop_high_quartile_s REAL    NOT NULL DEFAULT 0;
+  ALTER TABLE trial ADD COLUMN loop_samples         INTEGER NOT NULL DEFAULT 0;)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -45,7 +52,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema};
+  static const std::array steps = {schema, add_loop};
   return steps;
 }
 

@@ -59,7 +59,7 @@ CREATE TABLE trial (
 
 CREATE INDEX trial_by_candidate ON trial (matrix, environment, format, params, id);
 
--- Whoever means to forget trials drops these triggers and makes them again in the same transaction.
+-- Whoever means to forget trials switches triggers off, on that connection alone.
 CREATE TRIGGER trial_keeps_rows BEFORE DELETE ON trial
 BEGIN SELECT raise(ABORT, 'trials are never deleted'); END;
 CREATE TRIGGER trial_keeps_values BEFORE UPDATE ON trial

@@ -63,7 +63,7 @@ Connection Connection::in_memory() {
 Connection::Connection(const std::string& name, int flags) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  handle_.reset(handle);  // even a failed open makes a handle, for the text of the error
+  open_->handle.reset(handle);  // even a failed open makes a handle, for the text of the error
   if (handle == nullptr) fail(SQLITE_NOMEM, sqlite3_errstr(SQLITE_NOMEM));
   check(code, handle);
   check(sqlite3_busy_timeout(handle, busy_timeout_ms), handle);
@@ -92,6 +92,8 @@ void Connection::copy_from(Connection& source) {
   if (code != SQLITE_DONE) fail(code, sqlite3_errstr(code));
 }
 
+std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
+
 bool Connection::read_only() const { return sqlite3_db_readonly(handle(), "main") != 0; }
 
 bool Connection::moved() const noexcept {
@@ -100,48 +102,64 @@ bool Connection::moved() const noexcept {
   return moved != 0;
 }
 
-Statement::Statement(const Connection& connection, std::string_view sql) {
+void Finalize::operator()(sqlite3_stmt* handle) const noexcept { sqlite3_finalize(handle); }
+
+Statement::Statement(const Connection& connection, std::string_view sql)
+    : idle_(connection.idle()), node_(idle_.extract(sql)) {
+  if (!node_.empty()) return;
   sqlite3_stmt* handle = nullptr;
-  check(sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()), &handle, nullptr),
-        connection.handle());
-  handle_.reset(handle);
+  const int code = sqlite3_prepare_v3(connection.handle(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
+  check(code, connection.handle());
+  IdleStatements prepared;
+  prepared.try_emplace(sqlite3_sql(handle), handle);
+  node_ = prepared.extract(prepared.begin());
 }
 
-void Statement::Finalize::operator()(sqlite3_stmt* handle) const noexcept { sqlite3_finalize(handle); }
+Statement::~Statement() {
+  // At rest it holds no lock on the file, and no values.
+  reset();
+  sqlite3_clear_bindings(handle());
+  idle_.insert(std::move(node_));
+}
 
 bool Statement::step() {
-  const int code = sqlite3_step(handle_.get());
-  if (code != SQLITE_ROW && code != SQLITE_DONE) check(code, handle_.get());
+  const int code = sqlite3_step(handle());
+  if (code != SQLITE_ROW && code != SQLITE_DONE) check(code, handle());
   return code == SQLITE_ROW;
 }
 
 void Statement::reset() {
-  sqlite3_reset(handle_.get());  // repeats the code of the last step, which has been thrown already
+  sqlite3_reset(handle());  // repeats the code of the last step, which has been thrown already
 }
 
 void Statement::bind_integer(int index, std::int64_t value) {
-  check(sqlite3_bind_int64(handle_.get(), index, value), handle_.get());
+  check(sqlite3_bind_int64(handle(), index, value), handle());
 }
 
-void Statement::bind_one(int index, double value) {
-  check(sqlite3_bind_double(handle_.get(), index, value), handle_.get());
-}
+void Statement::bind_one(int index, double value) { check(sqlite3_bind_double(handle(), index, value), handle()); }
 
 void Statement::bind_one(int index, std::string_view value) {
   // A null pointer would bind NULL, and that is what an empty view may hold.
   const char* const data = value.empty() ? "" : value.data();
-  check(sqlite3_bind_text64(handle_.get(), index, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8), handle_.get());
+  check(sqlite3_bind_text64(handle(), index, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8), handle());
 }
 
-void Statement::read_one(int column, std::int64_t& value) const { value = sqlite3_column_int64(handle_.get(), column); }
+void Statement::read_one(int column, std::int64_t& value) const { value = sqlite3_column_int64(handle(), column); }
 
-void Statement::read_one(int column, double& value) const { value = sqlite3_column_double(handle_.get(), column); }
+void Statement::read_one(int column, double& value) const { value = sqlite3_column_double(handle(), column); }
 
 void Statement::read_one(int column, std::string& value) const {
-  const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(handle_.get(), column));
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column));
+  const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(handle(), column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(handle(), column));
   value.assign(text == nullptr ? "" : text, size);
 }
+
+TriggersOff::TriggersOff(const Connection& connection) : connection_(connection) {
+  check(sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr), connection_.handle());
+}
+
+TriggersOff::~TriggersOff() { sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr); }
 
 Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,13 @@ enum class Access : std::uint8_t {
   immutable,  ///< touches the file alone, and trusts that nobody changes it meanwhile
 };
 
+struct Finalize {
+  void operator()(sqlite3_stmt* handle) const noexcept;
+};
+
+/// Prepared statements that nobody uses at the moment, by their own text.
+using IdleStatements = std::map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>>;
+
 /// One thread at a time. Every member throws SqliteError unless it says otherwise.
 class Connection {
  public:
@@ -44,6 +52,9 @@ class Connection {
   /// Runs statements that give no rows.
   void execute(const std::string& sql);
 
+  /// Rows that the last statement inserted, changed or deleted.
+  [[nodiscard]] std::int64_t changes() const;
+
   /// Becomes a copy of another database.
   void copy_from(Connection& source);
 
@@ -52,22 +63,33 @@ class Connection {
   /// Whether the file is no longer found under its name. Never throws.
   [[nodiscard]] bool moved() const noexcept;
 
-  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+  [[nodiscard]] sqlite3* handle() const { return open_->handle.get(); }
+  [[nodiscard]] IdleStatements& idle() const { return open_->idle; }
 
  private:
   struct Close {
     void operator()(sqlite3* handle) const noexcept;
   };
 
+  // SQLite closes nothing of which a statement is left, so those go first.
+  struct Open {
+    std::unique_ptr<sqlite3, Close> handle;
+    IdleStatements idle;
+  };
+
   Connection(const std::string& name, int flags);
 
-  std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<Open> open_ = std::make_unique<Open>();
 };
 
-/// A prepared statement. Lives no longer than its connection.
+/// A prepared statement. Lives no longer than its connection, which then keeps it, at rest, for the next one of the
+/// same text: to prepare a query takes longer than to run it.
 class Statement {
  public:
   Statement(const Connection& connection, std::string_view sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
 
   /// Starts over with these values for ?1, ?2 and so on: integers, double, text.
   template <class... Values>
@@ -95,11 +117,8 @@ class Statement {
   }
 
  private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* handle) const noexcept;
-  };
-
   void reset();
+  [[nodiscard]] sqlite3_stmt* handle() const { return node_.mapped().get(); }
   void bind_one(int index, std::integral auto value) { bind_integer(index, static_cast<std::int64_t>(value)); }
   void bind_one(int index, double value);
   void bind_one(int index, std::string_view value);
@@ -108,7 +127,20 @@ class Statement {
   void read_one(int column, double& value) const;
   void read_one(int column, std::string& value) const;
 
-  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  IdleStatements& idle_;
+  IdleStatements::node_type node_;  // out of the map while it is used: two of the same text may be in use at once
+};
+
+/// While it lives, this connection's statements fire no trigger; those of others do.
+class TriggersOff {
+ public:
+  explicit TriggersOff(const Connection& connection);
+  ~TriggersOff();
+  TriggersOff(const TriggersOff&) = delete;
+  TriggersOff& operator=(const TriggersOff&) = delete;
+
+ private:
+  const Connection& connection_;
 };
 
 /// Takes the right to write at once, rather than at the first write: a transaction that has read before it asks can

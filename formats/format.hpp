@@ -23,7 +23,7 @@ struct FormatInfo {
   std::string summary;
   std::string paper;  ///< authors, title, year, section
   std::vector<Backend> backends;
-  bool deterministic = true;  ///< bitwise equal results from run to run, on every backend
+  bool deterministic = true;  ///< bitwise equal results from run to run, whatever the backend and the parameters
   bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
 };
 
@@ -71,6 +71,11 @@ class Format {
   /// What the candidate will cost, or why it is refused, before any work.
   [[nodiscard]] virtual Result<Cost> predict(const Features& features, const Params& params,
                                              const Device& device) const = 0;
+
+  /// Whether this candidate's results are bitwise equal from run to run.
+  [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {
+    return info().deterministic;
+  }
 
   /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
   /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.

@@ -1,4 +1,4 @@
-// autospmv bench: every candidate on each matrix, measured to the end.
+// autospmv bench: every candidate on each matrix, measured to the end, or a paper's comparison made again.
 
 #include <algorithm>
 #include <iostream>
@@ -9,6 +9,7 @@
 #include "tools/input.hpp"
 #include "tools/json.hpp"
 #include "tools/record.hpp"
+#include "tools/study.hpp"
 #include "tools/table.hpp"
 
 namespace autospmv::tools {
@@ -60,6 +61,7 @@ Row cells(const MatrixSummary& matrix, const TrialRecord& trial) {
           std::string(name_of(m.outcome)),
           fixed(warm * 1e6, 2),
           quartiles(m.warm),
+          fixed(median_of(m.loop) * 1e6, 2),
           fixed(median_of(m.cold) * 1e6, 2),
           quartiles(m.cold),
           fixed(csr_equivalent_gbs(matrix, warm), 1),
@@ -82,6 +84,7 @@ void print_text(const MatrixSummary& matrix, const Context& context, const std::
                {.title = "outcome", .left = true},
                {.title = "warm us"},
                {.title = "quartiles"},
+               {.title = "loop us"},
                {.title = "cold us"},
                {.title = "quartiles"},
                {.title = "CSR GB/s"},
@@ -131,11 +134,54 @@ int bench_all(const Options& options) {
   return failures > 0 ? 1 : 0;
 }
 
+template <Scalar T>
+StudiedMatrix compare_on(const Study& study, const LoadedMatrix<T>& loaded, const Context& context,
+                         ProgressLine& progress) {
+  const auto formats = formats_of(study);
+  // An empty list would mean all formats.
+  auto trials = formats.empty() ? std::vector<TrialRecord>{}
+                                : bench(loaded.matrix, context, formats, progress.follow(loaded.label));
+  progress.clear();
+  const auto& device = context.device();
+  auto studied = study_matrix(study, summary_of(loaded.label, loaded.matrix),
+                              extract_features(loaded.matrix.on(device), device), std::move(trials));
+  studied.copy_bandwidth = context.copy_bandwidth();
+  studied.cache_bytes = static_cast<double>(device.cache_bytes);
+  return studied;
+}
+
+template <Scalar T>
+int compare_all(const Options& options, const Study& study) {
+  const Context context(context_options(options));
+  ProgressLine progress(options.quiet);
+  std::vector<StudiedMatrix> matrices;
+  const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
+    const auto& studied = matrices.emplace_back(compare_on(study, loaded, context, progress));
+    if (options.json) {
+      print_json(studied_json(study, studied, context.device()));
+    } else {
+      print_studied(study, studied, context.device());
+    }
+  });
+  if (matrices.empty()) return 1;
+  if (options.json) {
+    print_json(summary_json(study, matrices));
+  } else {
+    print_summary(study, matrices);
+  }
+  return failures > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int run_bench(const Options& options) {
   check_formats(options.formats);
-  return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
+  if (!options.study) {
+    return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
+  }
+  const auto& study = find_study(*options.study);
+  if (!options.formats.empty()) throw InvalidArgument("--study names the formats itself: it does not go with --format");
+  return with_value_type(options.value_type, [&]<class T>() { return compare_all<T>(options, study); });
 }
 
 }  // namespace autospmv::tools

@@ -65,11 +65,11 @@ std::span<const Command> all_commands() {
        {values, output},
        run_generate},
       {"db",
-       "list | show MATRIX | show FINGERPRINT",
-       "look into the database of trials",
+       "list | show MATRIX | show FINGERPRINT | forget",
+       "look into the database of trials, or remove from it",
        1,
        2,
-       {database, limits},
+       {database, limits, forget},
        run_db},
   };
   return commands;

@@ -1,4 +1,4 @@
-// autospmv db: a look into the database of trials.
+// autospmv db: a look into the database of trials, and a way to remove from it.
 
 #include <iostream>
 
@@ -84,14 +84,16 @@ void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& tria
   for (const auto& trial : trials) {
     const auto& m = trial.measurement;
     rows.push_back({trial.candidate.text(), std::to_string(trial.format_version), std::string(name_of(m.outcome)),
-                    fixed(median_of(m.warm) * 1e6, 2), fixed(median_of(m.cold) * 1e6, 2),
-                    fixed(m.setup_seconds * 1e6, 0), std::to_string(m.bytes), m.detail});
+                    fixed(median_of(m.warm) * 1e6, 2), fixed(median_of(m.loop) * 1e6, 2),
+                    fixed(median_of(m.cold) * 1e6, 2), fixed(m.setup_seconds * 1e6, 0), std::to_string(m.bytes),
+                    m.detail});
   }
   print_table(std::cout,
               {{.title = "candidate", .left = true},
                {.title = "version"},
                {.title = "outcome", .left = true},
                {.title = "warm us"},
+               {.title = "loop us"},
                {.title = "cold us"},
                {.title = "setup us"},
                {.title = "bytes"},
@@ -122,14 +124,81 @@ int show(Database& database, const Options& options) {
   return 0;
 }
 
+// What "db forget" was told to remove: one choice a matrix that is named, or one for all of them.
+std::vector<Selection> selections_of(const ForgetOptions& forget) {
+  const Selection any{.device = forget.device, .only_suspects = forget.suspects};
+  if (forget.matrices.empty()) return {any};
+  std::vector<Selection> selections;
+  for (const auto& matrix : forget.matrices) {
+    auto& selection = selections.emplace_back(any);
+    selection.pattern = Fingerprint::parse(matrix);
+    if (!selection.pattern) selection.label = matrix;
+  }
+  return selections;
+}
+
+void check(const ForgetOptions& forget) {
+  const bool some = !forget.matrices.empty() || !forget.device.empty() || forget.suspects;
+  if (forget.all && some) throw InvalidArgument("--all goes with no other choice of what to forget");
+  if (forget.all != forget.yes) throw InvalidArgument("to forget everything takes both --all and --yes");
+  for (const auto& matrix : forget.matrices) {
+    if (matrix.empty()) throw InvalidArgument("--matrix takes a fingerprint or a label");
+  }
+  if (!forget.all && !some) throw InvalidArgument("forget what? --matrix, --device, --suspects, or --all");
+}
+
+std::string name_of(const Selection& selection) {
+  const auto matrix = selection.pattern ? selection.pattern->text() : selection.label;
+  if (matrix.empty() || selection.device.empty()) return matrix + selection.device;
+  return matrix + " on " + selection.device;
+}
+
+void print_forgotten(const Forgotten& forgotten, bool json) {
+  if (json) {
+    print_json({{"matrices", forgotten.matrices},
+                {"trials", forgotten.trials},
+                {"tunings", forgotten.tunings},
+                {"suspects", forgotten.suspects}});
+    return;
+  }
+  std::cout << "forgotten: matrices: " << forgotten.matrices << ", trials: " << forgotten.trials
+            << ", finished tunings: " << forgotten.tunings << ", suspects: " << forgotten.suspects << '\n';
+}
+
+int forget(Database& database, const Options& options) {
+  if (database.file().empty()) throw Error("nothing is forgotten: the database cannot be written");
+  Forgotten sum;
+  int unknown = 0;
+  for (const auto& selection : selections_of(options.forget)) {
+    const auto forgotten = database.forget(selection);
+    const auto name = name_of(selection);
+    if (forgotten == Forgotten{} && !name.empty() && !selection.only_suspects) {
+      complain(name + ": nothing of it in the database");
+      ++unknown;
+    }
+    sum.matrices += forgotten.matrices;
+    sum.trials += forgotten.trials;
+    sum.tunings += forgotten.tunings;
+    sum.suspects += forgotten.suspects;
+  }
+  print_forgotten(sum, options.json);
+  return unknown > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int run_db(const Options& options) {
   const auto& action = options.arguments.front();
   const auto count = options.arguments.size();
+  const bool forgets = action == "forget" && count == 1;
+  if (forgets) check(options.forget);
+  if (!forgets && options.forget != ForgetOptions{}) {
+    throw InvalidArgument("--matrix, --device, --suspects, --all and --yes are for db forget");
+  }
   if (action == "list" && count == 1) return list(*open_database(options), options);
   if (action == "show" && count == 2) return show(*open_database(options), options);
-  throw InvalidArgument("usage: autospmv db list, or autospmv db show MATRIX-OR-FINGERPRINT");
+  if (forgets) return forget(*open_database(options), options);
+  throw InvalidArgument("usage: autospmv db list, autospmv db show MATRIX-OR-FINGERPRINT, or autospmv db forget");
 }
 
 }  // namespace autospmv::tools

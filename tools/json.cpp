@@ -29,6 +29,7 @@ Json winner_json(const TuneRecord& record) {
   const auto& m = record.measurement;
   const bool tried = m.warm.samples > 0;
   winner["median_us"] = median_of(m.warm) * us;
+  winner["loop_us"] = median_of(m.loop) * us;
   winner["setup_us"] = tried ? Json(m.setup_seconds * us) : Json(nullptr);
   winner["bytes"] = tried ? Json(m.bytes) : Json(nullptr);
   winner["gflops"] = gflops(record.matrix, seconds_of(record));
@@ -77,6 +78,7 @@ Json to_json(const TrialRecord& trial) {
   json["detail"] = m.detail;
   json["warm"] = timing_json(m.warm);
   json["cold"] = timing_json(m.cold);
+  json["loop_us"] = median_of(m.loop) * us;
   json["setup_us"] = m.setup_seconds * us;
   json["setup_products"] = m.setup_seconds / median_of(m.warm);
   json["bytes"] = m.bytes;

@@ -7,6 +7,7 @@
 #include <boost/program_options.hpp>
 
 #include "core/error.hpp"
+#include "tools/study.hpp"
 
 namespace autospmv::tools {
 
@@ -75,7 +76,7 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
       add("memory-factor", positive("--memory-factor", options.limits.memory_factor)->value_name("X"),
           "most bytes of a winner, over those of the CSR arrays");
       add("deterministic", po::bool_switch(&options.limits.deterministic),
-          "only formats whose results are bitwise equal from run to run");
+          "only candidates whose results are bitwise equal from run to run");
       break;
     case OptionGroup::effort:
       add("effort",
@@ -87,10 +88,24 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
     case OptionGroup::formats:
       add("format", po::value<std::vector<std::string>>(&options.formats)->value_name("NAME"),
           "measure this format only; may be given again");
+      add("study", po::value<std::string>()->value_name("NAME")->notifier([&](const std::string& name) {
+        options.study = name;
+      }),
+          ("make a paper's comparison: " + study_names()).c_str());
       break;
     case OptionGroup::output:
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),
           "the file to write; - is standard output");
+      break;
+    case OptionGroup::forget:
+      add("matrix", po::value<std::vector<std::string>>(&options.forget.matrices)->value_name("MATRIX"),
+          "forget: this matrix, by its fingerprint or its label; may be given again");
+      add("device", po::value<std::string>(&options.forget.device)->value_name("NAME"),
+          "forget: what was measured on this device; with --matrix, of those matrices");
+      add("suspects", po::bool_switch(&options.forget.suspects),
+          "forget: only which candidates may have killed a process");
+      add("all", po::bool_switch(&options.forget.all), "forget: everything; takes --yes");
+      add("yes", po::bool_switch(&options.forget.yes), "forget: --all is meant");
       break;
   }
 }

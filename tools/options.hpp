@@ -15,6 +15,17 @@
 
 namespace autospmv::tools {
 
+/// db forget: what.
+struct ForgetOptions {
+  std::vector<std::string> matrices;  ///< fingerprints or labels
+  std::string device;
+  bool suspects = false;
+  bool all = false;
+  bool yes = false;
+
+  friend bool operator==(const ForgetOptions&, const ForgetOptions&) = default;
+};
+
 /// What the words after the subcommand asked for.
 struct Options {
   std::vector<std::string> arguments;  ///< those without a dash: matrices, for most subcommands
@@ -28,11 +39,13 @@ struct Options {
   Effort effort = Effort::measure;
   Limits limits;
   std::vector<std::string> formats;  ///< bench: those to measure; all where empty
+  std::optional<std::string> study;  ///< bench: the paper's comparison to make
   std::string output;                ///< generate
+  ForgetOptions forget;
 };
 
 /// Options that some subcommands take and others do not.
-enum class OptionGroup : std::uint8_t { values, backend, database, limits, effort, formats, output };
+enum class OptionGroup : std::uint8_t { values, backend, database, limits, effort, formats, output, forget };
 
 /// Throws InvalidArgument for unknown options and for values that an option cannot have.
 Options parse_options(const std::vector<std::string>& words, std::span<const OptionGroup> groups);

@@ -1,6 +1,7 @@
 #include "tuner/candidates.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -27,7 +28,7 @@ Prospect make_prospect(const Format<T>& format, const Params& params, int rank, 
   prospect.rank = rank;
   prospect.candidate = {info.name, params};
   prospect.format_version = info.version;
-  prospect.deterministic = info.deterministic;
+  prospect.deterministic = format.deterministic(params, device);
   prospect.baseline = info.baseline;
   const auto cost = format.predict(features, params, device);
   if (cost) {
@@ -98,14 +99,51 @@ std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, E
   return chosen;
 }
 
-const Prospect& fallback_prospect(const std::vector<Prospect>& prospects) {
-  // Plain CSR refuses no matrix, so there always is one.
-  return *std::find_if(prospects.begin(), prospects.end(), [](const Prospect& prospect) {
-    return prospect.admitted() && prospect.cost.storage_bytes == 0;
+const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits) {
+  // Plain CSR refuses no matrix and is deterministic, so there always is one.
+  return *std::find_if(prospects.begin(), prospects.end(), [&](const Prospect& prospect) {
+    const bool wanted = prospect.deterministic || !limits.deterministic;
+    return prospect.admitted() && wanted && prospect.cost.storage_bytes == 0;
   });
+}
+
+Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+  Features features;
+  features.rows = rows;
+  features.cols = cols;
+  features.nnz = nnz;
+  if (rows == 0 || nnz == 0) return features;
+  const std::int64_t length = (nnz + rows - 1) / rows;
+  features.npr_mean = static_cast<double>(nnz) / static_cast<double>(rows);
+  features.npr_min = nnz / rows;
+  features.npr_max = length;
+  features.npr_percentile.fill(length);
+  const auto bin = std::min<std::size_t>(std::bit_width(static_cast<std::uint64_t>(length)), npr_bins - 1);
+  features.npr_histogram[bin] = rows;
+  features.diagonals = diagonals_cap + 1;
+  features.lower_bandwidth = rows - 1;
+  features.upper_bandwidth = cols - 1;
+  features.sorted_columns = false;
+  for (std::size_t i = 0; i < block_sizes.size(); ++i) features.block_fill[i] = 1.0 / (block_sizes[i] * block_sizes[i]);
+  features.ell_padding = 1;
+  features.sliced_ell_padding.fill(1);
+  features.slice_span_mean = static_cast<double>(cols - 1);
+  features.slice_span_max = cols - 1;
+  features.distinct_values = distinct_values_cap + 1;
+  return features;
+}
+
+template <class T>
+Prospect blind_fallback_prospect(const CsrView<T>& matrix, const Device& device, const Limits& limits) {
+  // It only has to put kernels in order that all move the bytes of plain CSR.
+  constexpr double any_bandwidth = 1e11;
+  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz);
+  return fallback_prospect(all_prospects<T>(features, device, any_bandwidth), limits);
 }
 
 template std::vector<Prospect> all_prospects<float>(const Features&, const Device&, double);
 template std::vector<Prospect> all_prospects<double>(const Features&, const Device&, double);
+template Prospect blind_fallback_prospect(const CsrView<float>&, const Device&, const Limits&);
+template Prospect blind_fallback_prospect(const CsrView<double>&, const Device&, const Limits&);
 
 }  // namespace autospmv

@@ -32,7 +32,16 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
 /// baselines are always among them, and come first.
 std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, Effort effort, const Limits& limits);
 
-/// What is used where nothing is known: the cheapest by prediction among those that need no conversion.
-const Prospect& fallback_prospect(const std::vector<Prospect>& prospects);
+/// What is used where nothing is known: the cheapest by prediction among those that need no conversion and keep to
+/// `limits`.
+const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits);
+
+/// The same without a look at the matrix or a measurement of the device: as if its rows were all alike and had no
+/// structure that a format could use.
+template <class T>
+Prospect blind_fallback_prospect(const CsrView<T>& matrix, const Device& device, const Limits& limits);
+
+/// The features of such a matrix.
+Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz);
 
 }  // namespace autospmv

@@ -19,6 +19,13 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+template <class Sample>
+Timing timing_of(int count, const Sample& sample) {
+  std::vector<double> samples(static_cast<std::size_t>(count));
+  for (auto& seconds : samples) seconds = sample();
+  return summarize(std::move(samples));
+}
+
 }  // namespace
 
 // x and a copy of it, and y between two guards. Fresh numbers for every session, so that no candidate can win by
@@ -214,9 +221,9 @@ void Session<T>::settle() {
   for (auto* trial : kept()) {
     trial->update_median();
     best_ = std::min(best_, trial->median());
-    std::vector<double> cold(static_cast<std::size_t>(rules_.cold_samples));
-    for (auto& sample : cold) sample = trial->timed->cold_sample(flusher);
-    trial->record.measurement.cold = summarize(cold);
+    auto& measurement = trial->record.measurement;
+    measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
+    measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(flusher); });
     trial->timed.reset();
   }
 }

@@ -25,6 +25,7 @@ struct SessionRules {
   int max_rounds = 25;
   double resolution = 0.01;  ///< rounds end when the noise is this share of the median
   int cold_samples = 3;      ///< of those that were not dropped
+  int loop_samples = 3;      ///< likewise; enough for a median, and no candidate is chosen by it
 };
 
 /// Tunes: many candidates, and only the best matter.
@@ -48,8 +49,7 @@ class Session {
   /// still win. Throws DeviceError only where the device no longer answers.
   TrialRecord attempt(const Prospect& prospect);
 
-  /// Times the kept candidates in interleaved rounds until the noise has settled, then cold, and lets go of all but
-  /// the fastest ones.
+  /// Times the kept candidates in interleaved rounds until the noise has settled, then from a plain loop and cold.
   void settle();
 
   /// Every trial so far, in the order of the attempts.

@@ -40,6 +40,10 @@ class Tuning {
   std::vector<TrialRecord> bench(const std::vector<std::string>& only);
 
  private:
+  /// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no
+  /// candidate out, except that of determinism.
+  [[nodiscard]] std::string effort_mark() const;
+  [[nodiscard]] bool all_were_tried() const;
   void report();
   void try_candidates();
   void run_trials(Session<T>& session, const std::vector<Prospect>& chosen);
@@ -66,9 +70,8 @@ class Tuning {
 
 template <class T>
 Tuned<T> Tuning<T>::tune() {
-  const std::string effort(name_of(context_.effort()));
   const bool known = timed_step(result_.times.lookup, [&] {
-    if (context_.effort() != Effort::cached && !context_.database().tuned(key_, effort, catalogue_)) return false;
+    if (context_.effort() != Effort::cached && !all_were_tried()) return false;
     winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
     return true;
   });
@@ -81,6 +84,20 @@ Tuned<T> Tuning<T>::tune() {
   matrix_.attach(context_.id(), result_.plan);
   if (options_.report) report();
   return std::move(result_);
+}
+
+template <class T>
+std::string Tuning<T>::effort_mark() const {
+  std::string mark(name_of(context_.effort()));
+  return context_.limits().deterministic ? mark + " deterministic" : mark;
+}
+
+template <class T>
+bool Tuning<T>::all_were_tried() const {
+  auto& database = context_.database();
+  if (database.tuned(key_, effort_mark(), catalogue_)) return true;
+  // Who has tried everything has tried what is deterministic too.
+  return context_.limits().deterministic && database.tuned(key_, std::string(name_of(context_.effort())), catalogue_);
 }
 
 template <class T>
@@ -133,7 +150,7 @@ void Tuning<T>::try_candidates() {
     });
   }
   const bool all_tried = result_.new_trials == static_cast<std::int64_t>(chosen.size());
-  if (all_tried) context_.database().mark_tuned(key_, std::string(name_of(context_.effort())), catalogue_);
+  if (all_tried) context_.database().mark_tuned(key_, effort_mark(), catalogue_);
 }
 
 template <class T>
@@ -207,7 +224,9 @@ bool Tuning<T>::plan_from(const TrialRecord& choice) {
 
 template <class T>
 void Tuning<T>::plan_fallback() {
-  const auto& prospect = fallback_prospect(prospects());
+  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for.
+  const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
+                                           : fallback_prospect(prospects_, context_.limits());
   TrialRecord choice;
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;

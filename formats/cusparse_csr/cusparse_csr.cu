@@ -123,6 +123,10 @@ class CusparseCsr final : public Format<T> {
     return info;
   }
 
+  [[nodiscard]] bool deterministic(const Params& params, const Device& /*device*/) const override {
+    return params.find("algorithm") == 2;
+  }
+
   [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override {
     return {{"algorithm", {1, 2}}};
   }

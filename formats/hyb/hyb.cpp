@@ -172,6 +172,10 @@ class Hyb final : public Format<T> {
     return info;
   }
 
+  [[nodiscard]] bool deterministic(const Params& /*params*/, const Device& device) const override {
+    return device.backend == Backend::host;
+  }
+
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     // The papers' rules are percentiles of npr: a third of the rows may be longer (67), two thirds (33); for long
     // tails, nearly none (90, 95). K = 0 leaves everything to COO, which no distribution of lengths can unbalance.

@@ -73,5 +73,31 @@ TEST(Migration, EndsWithTheVersionOfThisLibrary) {
             0);
 }
 
+TEST(Migration, TrialsFromBeforeTheLoopWereNotTimedInOne) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  {
+    Connection connection(file, Access::write);
+    migrate(connection, migrations().first(1));
+    connection.execute(
+        "INSERT INTO matrix (fingerprint, rows, cols, nnz, label) VALUES ('" + test::key_of(1).pattern.text() +
+        "', 10, 20, 30, 'old');"
+        "INSERT INTO environment VALUES (1, 'double', 'n', 'host', 'a cpu', 'gcc 12', 'none', '0.1.0');"
+        "INSERT INTO trial VALUES (NULL, '" +
+        test::key_of(1).pattern.text() +
+        "', 1, 'csr', 1, '', 1, 'passed', '', 1e-3, 9e-4, 2e-3, 20, 3e-3, 3e-3, 3e-3, 3, 0, 0, 1000, 0.5, 'then')");
+  }
+  const auto database = Database::open(file, test::no_warnings());
+  const auto old = database->winner(test::key_of(1), {});
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->measurement.warm.median, 1e-3);
+  EXPECT_EQ(old->measurement.loop.samples, 0);
+  auto trial = test::trial_of("csr", {}, 1e-3);
+  trial.measurement.loop = {4e-3, 4e-3, 5e-3, 3};
+  test::record_one(*database, test::key_of(1), trial);
+  EXPECT_EQ(database->winner(test::key_of(1), {})->measurement.loop.median, 4e-3);
+  EXPECT_EQ(test::number_from(file, "SELECT count(*) FROM trial WHERE loop_samples = 0"), 1);
+}
+
 }  // namespace
 }  // namespace autospmv::db

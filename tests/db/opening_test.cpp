@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "db/migration.hpp"
 #include "tests/db/support.hpp"
 
 namespace autospmv {
@@ -238,7 +239,8 @@ TEST(Opening, RefusesANewerVersion) {
   Database::open(file, no_warnings());
   test::change_file(file, "PRAGMA user_version = 99");
   EXPECT_EQ(error_of_opening(file), "cannot use database " + file.string() +
-                                        ": its schema has version 99 and this library knows versions up to 1 only");
+                                        ": its schema has version 99 and this library knows versions up to " +
+                                        std::to_string(db::migrations().size()) + " only");
   EXPECT_EQ(directory.names(), Names{"trials.db"});
 }
 

@@ -73,6 +73,78 @@ TEST(Sqlite, SaysWhatIsWrongInOneLine) {
   }
 }
 
+TEST(Sqlite, FiresNoTriggerWhileTheyAreOff) {
+  auto connection = Connection::in_memory();
+  connection.execute(
+      "CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2);"
+      "CREATE TRIGGER keep BEFORE DELETE ON t BEGIN SELECT raise(ABORT, 'kept'); END");
+  EXPECT_THROW(connection.execute("DELETE FROM t WHERE i = 1"), SqliteError);
+  {
+    const TriggersOff off(connection);
+    connection.execute("DELETE FROM t WHERE i = 1");
+    EXPECT_EQ(connection.changes(), 1);
+  }
+  EXPECT_THROW(connection.execute("DELETE FROM t"), SqliteError);
+  EXPECT_EQ(count_rows(connection), 1);
+}
+
+TEST(Sqlite, PreparesAStatementOnce) {
+  auto connection = Connection::in_memory();
+  connection.execute("CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)");
+  const std::string sql = "SELECT i FROM t WHERE i >= ?1 ORDER BY i";
+  std::int64_t number = 0;
+  {
+    Statement first(connection, sql);
+    ASSERT_TRUE(first.bind(1).step());
+    // Two of the same text at once do not share a row.
+    Statement second(connection, sql);
+    ASSERT_TRUE(second.bind(2).step());
+    second.read(number);
+    EXPECT_EQ(number, 2);
+    first.read(number);
+    EXPECT_EQ(number, 1);
+    EXPECT_TRUE(connection.idle().empty());
+  }
+  EXPECT_EQ(connection.idle().size(), 1U);
+  Statement again(connection, std::string(sql));
+  EXPECT_TRUE(connection.idle().empty());
+  EXPECT_FALSE(again.step()) << "the value of the last time is gone";
+}
+
+TEST(Sqlite, AnUnfinishedQueryLeavesNoLock) {
+  const test::TemporaryDirectory directory;
+  Connection connection(directory / "a.db", Access::write);
+  connection.execute("CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)");
+  {
+    Statement query(connection, "SELECT i FROM t");
+    ASSERT_TRUE(query.step());
+  }
+  Connection other(directory / "a.db", Access::write);
+  other.execute("PRAGMA busy_timeout = 1; DELETE FROM t");
+  EXPECT_EQ(count_rows(connection), 0);
+}
+
+TEST(Sqlite, AStatementFollowsChangesOfTheSchema) {
+  const test::TemporaryDirectory directory;
+  Connection connection(directory / "a.db", Access::write);
+  connection.execute("CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1)");
+  EXPECT_EQ(count_rows(connection), 1);
+  test::change_file(directory / "a.db", "DROP TABLE t; CREATE TABLE t (s TEXT, i INTEGER)");
+  EXPECT_EQ(count_rows(connection), 0);
+  test::change_file(directory / "a.db", "DROP TABLE t");
+  EXPECT_THROW(count_rows(connection), SqliteError);
+}
+
+TEST(Sqlite, AConnectionMovesWithItsStatements) {
+  auto connection = Connection::in_memory();
+  connection.execute("CREATE TABLE t (i INTEGER)");
+  EXPECT_EQ(count_rows(connection), 0);
+  auto moved = std::move(connection);
+  EXPECT_EQ(count_rows(moved), 0);
+  moved = Connection::in_memory();
+  EXPECT_THROW(count_rows(moved), SqliteError) << "the statements of another database";
+}
+
 TEST(Sqlite, ReadsAFileThatMustNotBeTouched) {
   const test::TemporaryDirectory directory;
   const auto file = directory / "100%? #1.db";

@@ -83,6 +83,31 @@ TEST_F(Inspect, TheDatabaseIsListedAndShown) {
   expect_one_error(run({"db", "show", "gen:grid2d:6", "--db", path("trials.db")}), 1, "gen:grid2d:6");
 }
 
+TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
+  const auto forget = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"db", "forget", "--json", "--db", path("trials.db")});
+    return run(std::move(words));
+  };
+  const auto trials = tune({"gen:grid2d:7", "gen:grid2d:8"}).json_lines().at(0)["trials"];
+  const auto forgotten = forget({"--matrix", "gen:grid2d:7"});
+  EXPECT_EQ(forgotten.exit_code, 0) << forgotten.err;
+  EXPECT_EQ(forgotten.json_lines().at(0), (Json{{"matrices", 1}, {"trials", trials}, {"tunings", 1}, {"suspects", 0}}));
+  EXPECT_EQ(tune({"gen:grid2d:8"}).json_lines().at(0)["from_database"], true);
+  EXPECT_EQ(tune({"gen:grid2d:7"}).json_lines().at(0)["from_database"], false);
+
+  expect_one_error(forget({"--matrix", "gen:grid2d:9"}), 1, "gen:grid2d:9");
+  expect_one_error(forget({"--device", "abacus"}), 1, "abacus");
+  EXPECT_EQ(forget({"--suspects"}).exit_code, 0);
+  EXPECT_EQ(forget({"--all", "--yes"}).json_lines().at(0)["matrices"], 2);
+  EXPECT_EQ(run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0), Json::array());
+}
+
+TEST_F(Inspect, WhatCannotBeForgottenIsAnError) {
+  const auto file = write("file", "");
+  const auto finished = run({"db", "forget", "--all", "--yes", "--quiet", "--db", file + "/trials.db"});
+  expect_one_error(finished, 1, "nothing is forgotten");
+}
+
 }  // namespace
 
 }  // namespace autospmv::test

@@ -120,12 +120,14 @@ TEST_F(Bench, ListsRefusedCandidatesLastAndWithTheirReason) {
       refused = true;
       EXPECT_FALSE(candidate["detail"].get<std::string>().empty());
       EXPECT_TRUE(candidate["warm"].is_null());
+      EXPECT_TRUE(candidate["loop_us"].is_null());
       continue;
     }
     EXPECT_FALSE(refused) << "refused candidates come last";
     ASSERT_EQ(candidate["outcome"], "passed") << candidate["detail"];
     EXPECT_LE(candidate["worst_error"], 1);
     EXPECT_GT(candidate["cold"]["median_us"], 0);
+    EXPECT_GT(candidate["loop_us"], 0);
     EXPECT_GE(candidate["warm"]["median_us"], last_time);
     EXPECT_LE(candidate["warm"]["low_quartile_us"], candidate["warm"]["high_quartile_us"]);
     last_time = candidate["warm"]["median_us"];

@@ -124,6 +124,8 @@ TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
   for (const auto& record : session.records()) {
     EXPECT_GE(record.measurement.warm.samples, bench_rules.min_rounds) << record.candidate.text();
     EXPECT_EQ(record.measurement.cold.samples, bench_rules.cold_samples) << record.candidate.text();
+    EXPECT_EQ(record.measurement.loop.samples, bench_rules.loop_samples) << record.candidate.text();
+    EXPECT_GT(record.measurement.loop.low_quartile, 0) << record.candidate.text();
     EXPECT_LE(record.measurement.warm.low_quartile, record.measurement.warm.high_quartile);
   }
 }

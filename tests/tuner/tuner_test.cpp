@@ -75,6 +75,24 @@ TEST(Tune, OtherLimitsPickFromTheSameTrials) {
   EXPECT_EQ(lean.winner->measurement.bytes, 0);
 }
 
+TEST(Tune, WhatIsDeterministicIsNotAll) {
+  auto options = host_options();
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto catalogue = format_catalogue();
+  options.limits.deterministic = true;
+  const Context strict(options);
+  EXPECT_GT(tune(matrix, strict).new_trials, 0);
+  EXPECT_EQ(tune(matrix, strict).new_trials, 0);
+  EXPECT_FALSE(strict.database().tuned(key_of(matrix, strict), "measure", catalogue));
+
+  options.limits.deterministic = false;
+  const TemporaryFolder folder;
+  options.database = folder.path() / "trials.db";
+  EXPECT_GT(tune(matrix, Context(options)).new_trials, 0);
+  options.limits.deterministic = true;
+  EXPECT_EQ(tune(matrix, Context(options)).new_trials, 0);
+}
+
 TEST(Tune, CachedNeverTries) {
   auto options = host_options();
   options.effort = Effort::cached;
@@ -84,6 +102,7 @@ TEST(Tune, CachedNeverTries) {
   EXPECT_EQ(tuned.new_trials, 0);
   EXPECT_FALSE(tuned.from_database);
   EXPECT_FALSE(tuned.winner);
+  EXPECT_FALSE(tuned.features) << "without trials nothing asks for them";
   EXPECT_EQ(tuned.plan->bytes(), 0) << "what nothing is known of is multiplied by plain CSR";
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
@@ -118,7 +137,65 @@ TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
   for (const auto& prospect : few) EXPECT_TRUE(prospect.admitted());
   EXPECT_GE(chosen_prospects(prospects, Effort::exhaustive, {}).size(), few.size());
   EXPECT_TRUE(chosen_prospects(prospects, Effort::cached, {}).empty());
-  EXPECT_EQ(fallback_prospect(prospects).cost.storage_bytes, 0);
+  EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
+}
+
+// Its CUDA kernel adds by atomics, and its host kernel does not.
+TEST(AllProspects, AreDeterministicOneByOne) {
+  const auto matrix = make_matrix<double>("gen:circuit:3000");
+  const auto features = extract_features(matrix.on({}), Place{});
+  int seen = 0;
+  for (const auto& prospect : all_prospects<double>(features, host_device(), 1e10)) {
+    if (prospect.candidate.format != "hyb") continue;
+    EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
+    ++seen;
+  }
+  EXPECT_GT(seen, 0);
+  EXPECT_FALSE(find_format<double>("hyb")->info().deterministic);
+}
+
+TEST(FallbackProspect, KeepsToTheLimits) {
+  std::vector<Prospect> prospects(2);
+  prospects[0].candidate.format = "fast";
+  prospects[0].deterministic = false;
+  prospects[1].candidate.format = "sure";
+  EXPECT_EQ(fallback_prospect(prospects, {}).candidate.format, "fast");
+  EXPECT_EQ(fallback_prospect(prospects, {.deterministic = true}).candidate.format, "sure");
+}
+
+TEST(Featureless, HasNothingThatAFormatCouldUse) {
+  const auto features = featureless(1000, 2000, 7500);
+  EXPECT_EQ(features.npr_mean, 7.5);
+  EXPECT_EQ(features.npr_max, 8);
+  EXPECT_EQ(features.npr_histogram[4], 1000);
+  EXPECT_EQ(features.block_fill[0], 0.25);
+  EXPECT_GT(features.diagonals, diagonals_cap);
+  EXPECT_EQ(featureless(0, 5, 0).npr_max, 0);
+}
+
+// A format that seems to need no conversion of such a matrix, and then converts it, would be no fallback.
+TEST(BlindFallback, NeedsNoConversion) {
+  for (const auto* spec : {"gen:pde:10", "gen:fem:6:3", "gen:circuit:3000"}) {
+    const auto matrix = make_matrix<double>(spec);
+    const auto view = matrix.on({});
+    const auto prospect = blind_fallback_prospect(view, host_device(), {});
+    const auto built =
+        find_format<double>(prospect.candidate.format)->build(view, prospect.candidate.params, host_device());
+    ASSERT_TRUE(built) << spec;
+    EXPECT_EQ((*built)->bytes(), 0) << spec << ' ' << prospect.candidate.text();
+  }
+}
+
+// On a GPU, a thread a row reads rows that are long from apart.
+TEST(BlindFallback, TakesManyThreadsForLongRows) {
+  Device device;
+  device.backend = Backend::cuda;
+  device.multiprocessors = 100;
+  device.memory_bytes = std::int64_t{1} << 36;
+  CsrView<double> view;
+  view.rows = view.cols = 100000;
+  view.nnz = 100 * view.rows;
+  EXPECT_NE(blind_fallback_prospect(view, device, {.deterministic = true}).candidate.format, "csr_scalar");
 }
 
 TEST(Tune, ATimeLimitEndsTheTrialsAndALaterCallGoesOn) {
