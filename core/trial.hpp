@@ -60,7 +60,7 @@ struct TrialRecord {
 /// What a measurement is valid for. Names, never numbers.
 struct TrialKey {
   Fingerprint pattern;
-  std::string value_type;  ///< "float", "double"
+  std::string value_type;  ///< "float", "double"; "double in 8 bits" where that is all the values need
   std::string operation;   ///< "n": y = A x
   std::string backend;     ///< "host", "cuda"
   std::string device;

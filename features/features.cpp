@@ -339,7 +339,21 @@ Features extract_features(const CsrView<T>& matrix, Place place) {
   return std::visit([&](const auto* row_ptr) { return extract_on_host(matrix, row_ptr); }, matrix.row_ptr);
 }
 
-template Features extract_features(const CsrView<float>&, Place);
-template Features extract_features(const CsrView<double>&, Place);
+template <class T>
+Features extract_value_features(const CsrView<T>& matrix, Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda::extract_value_features(matrix, place);
+  }
+  Tally tally;
+  count_values(std::span<const T>(matrix.values, static_cast<std::size_t>(matrix.nnz)), tally.sums);
+  return finish(tally, matrix.rows, matrix.cols, matrix.nnz, {});
+}
+
+#define AUTOSPMV_EXTRACT(T)                                     \
+  template Features extract_features(const CsrView<T>&, Place); \
+  template Features extract_value_features(const CsrView<T>&, Place);
+AUTOSPMV_EXTRACT(float)
+AUTOSPMV_EXTRACT(double)
+#undef AUTOSPMV_EXTRACT
 
 }  // namespace autospmv

@@ -48,6 +48,9 @@ bool runs_on(const FormatInfo& info, Backend backend) {
 constexpr double hopeless_factor = 2.5;
 constexpr std::size_t most_of_a_format = 5;
 
+// And so many of all formats: the best of each comes before the second best of any.
+constexpr std::size_t most_of_all = 32;
+
 // The hopeful prospects of one format, which come by prediction.
 std::vector<Prospect> short_list(std::vector<Prospect> of_format, double best) {
   const double limit = std::min(hopeless_factor * best, alike_factor * of_format.front().predicted_seconds);
@@ -87,10 +90,17 @@ std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, E
     if (prospect.admitted() && wanted) by_format[prospect.candidate.format].push_back(prospect);
   }
   const double best = prospects.front().predicted_seconds;
+  std::map<std::size_t, std::vector<Prospect>> by_turn;
   for (auto& [format, of_format] : by_format) {
     auto list = effort == Effort::exhaustive ? std::move(of_format) : short_list(std::move(of_format), best);
+    for (std::size_t turn = 0; turn < list.size(); ++turn) by_turn[turn].push_back(std::move(list[turn]));
+  }
+  for (auto& [turn, list] : by_turn) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Prospect& a, const Prospect& b) { return a.predicted_seconds < b.predicted_seconds; });
     std::move(list.begin(), list.end(), std::back_inserter(chosen));
   }
+  if (effort != Effort::exhaustive && chosen.size() > most_of_all) chosen.resize(most_of_all);
   // The baselines first, then by prediction: whatever the time limit cuts, the comparison with plain CSR stands.
   std::stable_sort(chosen.begin(), chosen.end(), [](const Prospect& a, const Prospect& b) {
     if (a.baseline != b.baseline) return a.baseline;

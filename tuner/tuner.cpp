@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "formats/common/encoding.hpp"
 #include "tuner/session.hpp"
 
 namespace autospmv {
@@ -273,11 +274,23 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
 
 }  // namespace
 
+namespace {
+
+// What suits values that take few bits does not suit others of the same pattern, and the other way round.
+template <class T>
+std::string name_of_values(const CsrView<T>& matrix, const Device& device) {
+  const auto bits = formats::value_bits_for<T>(extract_value_features(matrix, device)).front();
+  const std::string type(value_type_name<T>());
+  return bits == formats::full_value_bits<T> ? type : type + " in " + std::to_string(bits) + " bits";
+}
+
+}  // namespace
+
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
   const auto& device = context.device();
   return {.pattern = matrix.fingerprint(),
-          .value_type = std::string(value_type_name<T>()),
+          .value_type = name_of_values(matrix.on(device), device),
           .operation = "n",
           .backend = std::string(name_of(device.backend)),
           .device = device.name,

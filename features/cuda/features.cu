@@ -713,6 +713,15 @@ __global__ void __launch_bounds__(default_block) read_matrix(Reading<T, Offset> 
   block.add_to(*reading.tally);
 }
 
+template <class T>
+__global__ void __launch_bounds__(default_block)
+    read_values_alone(const T* values, std::int64_t nnz, Count* table, Tally* tally) {
+  __shared__ Count shared[count_words<BlockTally::Counts>()];
+  const BlockTally block(shared);
+  read_values(values, nnz, table, {blockIdx.x, gridDim.x}, block, *tally);
+  block.add_to(*tally);
+}
+
 /// Waits for the stream.
 Tally fetch(Workspace& work) {
   Tally tally;
@@ -779,7 +788,22 @@ Features extract_features(const CsrView<T>& matrix, Place place) {
   return std::visit([&](const auto* row_ptr) { return extract(matrix, row_ptr, place); }, matrix.row_ptr);
 }
 
-template Features extract_features(const CsrView<float>&, Place);
-template Features extract_features(const CsrView<double>&, Place);
+template <class T>
+Features extract_value_features(const CsrView<T>& matrix, Place place) {
+  if (matrix.nnz == 0) return finish({}, matrix.rows, matrix.cols, matrix.nnz, {});
+  const DeviceScope scope(place);
+  Workspace work(0, 0, 0, place);
+  read_values_alone<<<blocks_for_shares(matrix.nnz), default_block, 0, work.stream().handle>>>(
+      matrix.values, matrix.nnz, work.values(), work.tally());
+  check_launch();
+  return finish(fetch(work), matrix.rows, matrix.cols, matrix.nnz, {});
+}
+
+#define AUTOSPMV_EXTRACT(T)                                     \
+  template Features extract_features(const CsrView<T>&, Place); \
+  template Features extract_value_features(const CsrView<T>&, Place);
+AUTOSPMV_EXTRACT(float)
+AUTOSPMV_EXTRACT(double)
+#undef AUTOSPMV_EXTRACT
 
 }  // namespace autospmv::cuda

@@ -11,4 +11,7 @@ namespace autospmv::cuda {
 template <class T>
 Features extract_features(const CsrView<T>& matrix, Place place);
 
+template <class T>
+Features extract_value_features(const CsrView<T>& matrix, Place place);
+
 }  // namespace autospmv::cuda

@@ -20,6 +20,8 @@ bool may_consist_of(const Features& features, int b) {
   constexpr double sampling_error = 0.98;
   for (std::size_t s = 0; s < block_sizes.size(); ++s) {
     const int a = block_sizes[s];
+    // Full blocks of a within blocks of b, or b was not the size of the blocks.
+    if (features.block_fill[s] >= sampling_error && b % a != 0) return false;
     const double least = std::pow(static_cast<double>(b) / (b + a - std::gcd(a, b)), 2);
     if (features.block_fill[s] < sampling_error * least) return false;
   }

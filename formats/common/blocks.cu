@@ -243,8 +243,7 @@ __global__ void count_chunks_kernel(const std::int32_t* block_ptr, std::int64_t 
   if (count > *static_cast<volatile std::int32_t*>(of_slice)) atomicMax(of_slice, count);
 }
 
-template <class V>
-__global__ void place_blocks_kernel(BlockView<V> blocks, const std::int32_t* block_ptr, const std::int32_t* from,
+__global__ void place_blocks_kernel(BlockView blocks, const std::int32_t* block_ptr, const std::int32_t* from,
                                     std::int64_t slots, std::int32_t* to) {
   const auto slot = global_thread();
   if (slot >= slots) return;

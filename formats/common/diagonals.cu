@@ -197,25 +197,30 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
   const auto at = shape.at(row);
   Neighbours<Rows, T> neighbours(x, row, shape.cols);
   T sum[Rows] = {};
-  for (std::int32_t j = 0; j < at.count; j += in_flight) {
-    T value[in_flight][Rows] = {};
-    std::int32_t offset[in_flight];
+  const auto add = [&](const T(&value)[Rows], std::int32_t j) {
+    neighbours.move_to(__ldg(at.offsets + j));
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) {
-      if (j + u < at.count) {
-        slots.load(at.slot + (j + u) * shape.hack, value[u]);
-        offset[u] = __ldg(at.offsets + j + u);
-      }
+    for (int r = 0; r < Rows; ++r) {
+      if (!absent(value[r])) sum[r] += value[r] * neighbours[r];
     }
+  };
+  std::int32_t j = 0;
+  for (; j + in_flight <= at.count; j += in_flight) {
+    T value[in_flight][Rows];
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) {
-      if (j + u >= at.count) break;
-      neighbours.move_to(offset[u]);
+    for (int u = 0; u < in_flight; ++u) slots.load(at.slot + (j + u) * shape.hack, value[u]);
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        if (!absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
-      }
-    }
+    for (int u = 0; u < in_flight; ++u) add(value[u], j + u);
+  }
+  // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
+  T value[in_flight - 1][Rows] = {};
+#pragma unroll
+  for (int u = 0; u < in_flight - 1; ++u) {
+    if (j + u < at.count) slots.load(at.slot + (j + u) * shape.hack, value[u]);
+  }
+#pragma unroll
+  for (int u = 0; u < in_flight - 1; ++u) {
+    if (j + u < at.count) add(value[u], j + u);
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {

@@ -40,6 +40,21 @@ void expect_same(const HostCsr<T>& matrix, const std::vector<Offset>& offsets) {
   }
 }
 
+TYPED_TEST(CudaExtractionTest, ValuesAloneAgreeWithHost) {
+  for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
+    SCOPED_TRACE(name);
+    const auto host = extract_value_features(matrix.view(), Place{});
+    const auto place = cuda_devices().front();
+    const auto values = Array<TypeParam>::copy_of(matrix.values, place);
+    auto view = matrix.view();
+    view.values = values.data();
+    const auto device = extract_value_features(view, place);
+    EXPECT_EQ(device.distinct_values, host.distinct_values);
+    EXPECT_EQ(device.values_all_equal, host.values_all_equal);
+    EXPECT_EQ(device.values_exact_in_float, host.values_exact_in_float);
+  }
+}
+
 TYPED_TEST(CudaExtractionTest, WideOffsetsAgreeWithHost) {
   for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
     SCOPED_TRACE(name);

@@ -294,5 +294,17 @@ TEST(FeatureTableTest, ReadsTheFieldItNames) {
   }
 }
 
+TEST(ExtractValueFeatures, SaysOfTheValuesWhatAllFeaturesSay) {
+  for (const auto& [name, matrix] : test::scenarios<double>()) {
+    SCOPED_TRACE(name);
+    const auto all = extract_features(matrix.view(), Place{});
+    const auto of_values = extract_value_features(matrix.view(), Place{});
+    EXPECT_EQ(of_values.nnz, all.nnz);
+    EXPECT_EQ(of_values.distinct_values, all.distinct_values);
+    EXPECT_EQ(of_values.values_all_equal, all.values_all_equal);
+    EXPECT_EQ(of_values.values_exact_in_float, all.values_exact_in_float);
+  }
+}
+
 }  // namespace
 }  // namespace autospmv
