@@ -20,14 +20,28 @@ bool has_time(const TrialRecord& trial) {
   return trial.measurement.outcome == Outcome::passed && trial.measurement.warm.samples > 0;
 }
 
+// The papers store columns and values in full, and both halves of a symmetric matrix. `full_bits` are those of a value.
+bool as_published(const Params& params, std::int64_t full_bits) {
+  return params.find("value_bits").value_or(full_bits) == full_bits && params.find("column_bits").value_or(32) == 32 &&
+         params.find("symmetric").value_or(0) == 0;
+}
+
+// The most that any candidate spends on a value: each format has candidates that spend all.
+std::int64_t full_value_bits(const std::vector<TrialRecord>& trials) {
+  std::int64_t most = 0;
+  for (const auto& trial : trials) most = std::max(most, trial.candidate.params.find("value_bits").value_or(0));
+  return most;
+}
+
 Contest make_contest(const Contender& contender, const std::vector<TrialRecord>& trials) {
   Contest contest;
   contest.contender = &contender;
   const bool known = in_this_build(contender.format);
   contest.status = known ? name_of(Outcome::refused) : "missing";
   contest.detail = known ? "no candidate on this device" : "not in this build";
+  const auto full_bits = full_value_bits(trials);
   for (const auto& trial : trials) {
-    if (trial.candidate.format != contender.format) continue;
+    if (trial.candidate.format != contender.format || !as_published(trial.candidate.params, full_bits)) continue;
     if (!has_time(trial)) {
       contest.status = name_of(trial.measurement.outcome);
       contest.detail = trial.measurement.detail;

@@ -21,7 +21,8 @@ enum class Role : std::uint8_t {
   described,  ///< told of by the paper and not measured: shown, and left out of who is fastest
 };
 
-/// One format of a comparison. Its fastest candidate counts, also where the paper knew a single choice of parameters.
+/// One format of a comparison. Its fastest candidate counts, also where the paper knew a single choice of parameters;
+/// but not those that store columns or values in fewer bits than the paper, or half of a symmetric matrix.
 struct Contender {
   std::string_view name;    ///< as the paper writes it
   std::string_view format;  ///< as this library does; need not be in this build
