@@ -16,8 +16,13 @@ template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 template <class T>
+AUTOSPMV_HD constexpr BitsOf<T> pattern_of(T value) {
+  return std::bit_cast<BitsOf<T>>(value);
+}
+
+template <class T>
 AUTOSPMV_HD constexpr bool is_absent(T value) {
-  return std::bit_cast<BitsOf<T>>(value) == 0;
+  return pattern_of(value) == 0;
 }
 
 /// What a slot holds for a nonzero of this value.

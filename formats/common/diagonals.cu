@@ -201,7 +201,7 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
     neighbours.move_to(__ldg(at.offsets + j));
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (!absent(value[r])) sum[r] += value[r] * neighbours[r];
+      if (!is_absent(value[r])) sum[r] += value[r] * neighbours[r];
     }
   };
   std::int32_t j = 0;

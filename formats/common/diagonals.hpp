@@ -13,16 +13,15 @@
 // 2015, 3.3.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <type_traits>
 
 #include "core/array.hpp"
 #include "core/csr.hpp"
 #include "core/error.hpp"
 #include "core/host_device.hpp"
+#include "formats/common/absent.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -87,23 +86,6 @@ struct Diagonals {
         offsets.data()};
   }
 };
-
-template <class T>
-AUTOSPMV_HD inline auto bits_of_slot(T value) {
-  return std::bit_cast<std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>>(value);
-}
-
-/// The one value that marks a slot without a nonzero.
-template <class T>
-AUTOSPMV_HD inline bool absent(T value) {
-  return bits_of_slot(value) == 0;
-}
-
-/// A nonzero as it is kept in its slot.
-template <class T>
-AUTOSPMV_HD inline T as_stored(T value) {
-  return absent(value) ? -T{0} : value;
-}
 
 /// The position of the last offset that is not beyond `offset`, 0 where there is none. Looks at `near` first and then
 /// farther and farther on: rows of sorted columns meet their diagonals nearly one after the other.

@@ -59,7 +59,7 @@ AUTOSPMV_INLINE void add_slots(const Slots& slots, std::int64_t slot, const T* x
   for (std::int64_t i = 0; i < count; ++i) {
     const T value = slots[slot + i];
     const T added = sum[i] + value * x[i];
-    sum[i] = absent(value) ? sum[i] : added;
+    sum[i] = is_absent(value) ? sum[i] : added;
   }
 }
 

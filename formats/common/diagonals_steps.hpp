@@ -40,9 +40,9 @@ struct StoreSlots {
     at.position = position_of(offset, at.diagonals.offsets, at.diagonals.count, at.position + 1);
     T& slot = values[at.diagonals.slot + at.position * shape.hack];
     // Only a row whose columns do not increase can come to a slot twice: the others need not read what they write.
-    if (fresh && at.position <= at.highest && !absent(slot)) ++faults.wrong;
+    if (fresh && at.position <= at.highest && !is_absent(slot)) ++faults.wrong;
     if (at.position > at.highest) at.highest = at.position;
-    slot = as_stored(value);
+    slot = as_present(value);
   }
 };
 

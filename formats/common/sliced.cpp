@@ -72,6 +72,7 @@ double bytes_of_csr(const CsrView<T>& matrix) {
 
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device) {
+  if (matrix.rows > std::numeric_limits<std::int32_t>::max()) return Refusal{"rows: 2^31 or more"};
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
   SlicedMatrix<T> sliced;

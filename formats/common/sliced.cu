@@ -165,7 +165,9 @@ __global__ void multiply_kernel(SlicedView sliced, Columns columns, Values value
   const int turn = sharing.turn(thread);
   T sum = 0;
   if (inside) {
-    const auto slice = sliced.slices == 1 ? 0 : position / sliced.slice_rows;
+    // A division of 64 bits takes as long as a short row.
+    const std::int64_t slice =
+        sliced.slices == 1 ? 0 : static_cast<std::uint32_t>(position) / static_cast<std::uint32_t>(sliced.slice_rows);
     const auto chunk_slots = sliced.slice_rows << sharing.log_threads;
     const std::int64_t first_chunk = sliced.slice_chunks[slice];
     const auto lane = ((position - slice * sliced.slice_rows) << sharing.log_threads) + neighbour;

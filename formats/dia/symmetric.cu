@@ -41,8 +41,8 @@ struct Pair {
   __device__ __forceinline__ void add_to(T (&sum)[Rows], const T* x, std::int64_t row) const {
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (!absent(above[r])) sum[r] += above[r] * load_x(x + row + r + offset);
-      if (!absent(below[r])) sum[r] += below[r] * load_x(x + row + r - offset);
+      if (!is_absent(above[r])) sum[r] += above[r] * load_x(x + row + r + offset);
+      if (!is_absent(below[r])) sum[r] += below[r] * load_x(x + row + r - offset);
     }
   }
 };

@@ -61,7 +61,7 @@ struct FindMates {
   [[nodiscard]] AUTOSPMV_HD bool has_mate(std::int32_t position, std::int32_t distance, std::int32_t column,
                                           T value) const {
     if (shape.diagonals == 0 || shape.offsets[position] != distance) return false;
-    return bits_of_slot(upper[position * shape.hack + column]) == bits_of_slot(as_stored(value));
+    return pattern_of(upper[position * shape.hack + column]) == pattern_of(as_present(value));
   }
 };
 
@@ -81,7 +81,7 @@ struct StoreLower {
     const auto distance = static_cast<std::int32_t>(row - column);
     if (distance <= 0) return;
     at.position = position_of(distance, shape.offsets, shape.diagonals, at.position - 1);
-    lower[at.position * shape.hack + column] = as_stored(value);
+    lower[at.position * shape.hack + column] = as_present(value);
   }
 };
 
