@@ -179,13 +179,35 @@ template <class T>
 class Neighbours<1, T> {
  public:
   __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t /*cols*/) : x_(x + row) {}
-  __device__ __forceinline__ void move_to(std::int64_t offset) { offset_ = offset; }
-  __device__ __forceinline__ T operator[](int /*r*/) const { return load_x(x_ + offset_); }
+  __device__ __forceinline__ T load(std::int64_t offset) const { return load_x(x_ + offset); }
 
  private:
   const T* x_;
-  std::int64_t offset_ = 0;
 };
+
+// Adds the products of N diagonals, as far as there are so many: `count`.
+template <int N, int Rows, class T>
+__device__ __forceinline__ void add_diagonals(const T (&value)[N][Rows], const std::int32_t* offsets, int count,
+                                              Neighbours<Rows, T>& neighbours, T (&sum)[Rows]) {
+  if constexpr (Rows == 1) {
+    // Where there is no diagonal, no nonzero is either. All elements of x are on their way before the first is used.
+    T element[N];
+#pragma unroll
+    for (int u = 0; u < N; ++u) element[u] = is_absent(value[u][0]) ? T{0} : neighbours.load(__ldg(offsets + u));
+#pragma unroll
+    for (int u = 0; u < N; ++u) sum[0] = is_absent(value[u][0]) ? sum[0] : sum[0] + value[u][0] * element[u];
+  } else {
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      if (u >= count) break;
+      neighbours.move_to(__ldg(offsets + u));
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (!is_absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
+      }
+    }
+  }
+}
 
 template <int Rows, class Slots, class T>
 __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
@@ -197,20 +219,12 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
   const auto at = shape.at(row);
   Neighbours<Rows, T> neighbours(x, row, shape.cols);
   T sum[Rows] = {};
-  const auto add = [&](const T(&value)[Rows], std::int32_t j) {
-    neighbours.move_to(__ldg(at.offsets + j));
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      if (!is_absent(value[r])) sum[r] += value[r] * neighbours[r];
-    }
-  };
   std::int32_t j = 0;
   for (; j + in_flight <= at.count; j += in_flight) {
     T value[in_flight][Rows];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) slots.load(at.slot + (j + u) * shape.hack, value[u]);
-#pragma unroll
-    for (int u = 0; u < in_flight; ++u) add(value[u], j + u);
+    add_diagonals(value, at.offsets + j, in_flight, neighbours, sum);
   }
   // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
   T value[in_flight - 1][Rows] = {};
@@ -218,10 +232,7 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
   for (int u = 0; u < in_flight - 1; ++u) {
     if (j + u < at.count) slots.load(at.slot + (j + u) * shape.hack, value[u]);
   }
-#pragma unroll
-  for (int u = 0; u < in_flight - 1; ++u) {
-    if (j + u < at.count) add(value[u], j + u);
-  }
+  add_diagonals(value, at.offsets + j, at.count - j, neighbours, sum);
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
