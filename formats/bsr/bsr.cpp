@@ -44,7 +44,8 @@ class Bsr final : public Format<T> {
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
-      const auto phases = static_cast<double>(params["T"] / lanes_of_column<T>(layout.r));
+      const std::int64_t whole_phases = params["T"] / lanes_of_column<T>(layout.r);
+      const auto phases = static_cast<double>(whole_phases);
       const double idle = std::max(1.0, phases / mean_columns(features, layout.r, layout.c));
       cost->imbalance = idle * longest_walk(features, static_cast<double>(features.npr_max) / phases, device);
     }

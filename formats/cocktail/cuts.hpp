@@ -43,7 +43,8 @@ struct NonzeroSample {
     if (complete()) return position;
     const std::int64_t stretch = position / run;
     const std::int64_t first = stretch * runs / stretches;
-    const std::int64_t width = (stretch + 1) * runs / stretches - first;
+    const std::int64_t last = (stretch + 1) * runs / stretches;
+    const std::int64_t width = last > first ? last - first : 1;
     const auto chosen = random_bits(0, static_cast<std::uint64_t>(stretch)) % static_cast<std::uint64_t>(width);
     return (first + static_cast<std::int64_t>(chosen)) * run + position % run;
   }

@@ -240,6 +240,10 @@ void refresh(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stre
 
 template <class T>
 void list_rows(Part<T>& part, std::int64_t listed, Place place) {
+  if (listed <= 0) {
+    part.rows = 0;
+    return;
+  }
   const DeviceScope scope(place);
   part.row_ids = Array<std::int32_t>(static_cast<std::size_t>(listed), place);
   std::visit(

@@ -185,29 +185,46 @@ class Neighbours<1, T> {
   const T* x_;
 };
 
-// Adds the products of N diagonals, as far as there are so many: `count`.
+// Some diagonals of the rows of one thread: N of them, or as many as there are.
 template <int N, int Rows, class T>
-__device__ __forceinline__ void add_diagonals(const T (&value)[N][Rows], const std::int32_t* offsets, int count,
-                                              Neighbours<Rows, T>& neighbours, T (&sum)[Rows]) {
-  if constexpr (Rows == 1) {
-    // Where there is no diagonal, no nonzero is either. All elements of x are on their way before the first is used.
-    T element[N];
-#pragma unroll
-    for (int u = 0; u < N; ++u) element[u] = is_absent(value[u][0]) ? T{0} : neighbours.load(__ldg(offsets + u));
-#pragma unroll
-    for (int u = 0; u < N; ++u) sum[0] = is_absent(value[u][0]) ? sum[0] : sum[0] + value[u][0] * element[u];
-  } else {
+struct SomeDiagonals {
+  T value[N][Rows] = {};
+  std::int32_t offset[N];
+
+  // With one row a thread an element of x waits for its value, so its offset had better be there too.
+  template <class Slots>
+  __device__ __forceinline__ void load(const Slots& slots, std::int64_t slot, std::int64_t stride,
+                                       const std::int32_t* offsets, int count) {
 #pragma unroll
     for (int u = 0; u < N; ++u) {
-      if (u >= count) break;
-      neighbours.move_to(__ldg(offsets + u));
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        if (!is_absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
+      if (u < count) {
+        slots.load(slot + u * stride, value[u]);
+        if constexpr (Rows == 1) offset[u] = __ldg(offsets + u);
       }
     }
   }
-}
+
+  __device__ __forceinline__ void add_to(T (&sum)[Rows], Neighbours<Rows, T>& neighbours, const std::int32_t* offsets,
+                                         int count) const {
+    if constexpr (Rows == 1) {
+      // Where there is no diagonal, no nonzero is either.
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (!is_absent(value[u][0])) sum[0] += value[u][0] * neighbours.load(offset[u]);
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (u >= count) break;
+        neighbours.move_to(__ldg(offsets + u));
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          if (!is_absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
+        }
+      }
+    }
+  }
+};
 
 template <int Rows, class Slots, class T>
 __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
@@ -221,18 +238,14 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
   T sum[Rows] = {};
   std::int32_t j = 0;
   for (; j + in_flight <= at.count; j += in_flight) {
-    T value[in_flight][Rows];
-#pragma unroll
-    for (int u = 0; u < in_flight; ++u) slots.load(at.slot + (j + u) * shape.hack, value[u]);
-    add_diagonals(value, at.offsets + j, in_flight, neighbours, sum);
+    SomeDiagonals<in_flight, Rows, T> some;
+    some.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, in_flight);
+    some.add_to(sum, neighbours, at.offsets + j, in_flight);
   }
   // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
-  T value[in_flight - 1][Rows] = {};
-#pragma unroll
-  for (int u = 0; u < in_flight - 1; ++u) {
-    if (j + u < at.count) slots.load(at.slot + (j + u) * shape.hack, value[u]);
-  }
-  add_diagonals(value, at.offsets + j, at.count - j, neighbours, sum);
+  SomeDiagonals<in_flight - 1, Rows, T> rest;
+  rest.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, at.count - j);
+  rest.add_to(sum, neighbours, at.offsets + j, at.count - j);
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);

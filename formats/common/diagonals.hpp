@@ -108,8 +108,8 @@ AUTOSPMV_HD inline std::int32_t position_of(std::int32_t offset, const std::int3
 /// Bytes of so many diagonals of one hack of all rows.
 template <class T>
 double diagonal_bytes(std::int64_t rows, double diagonals) {
-  const auto slots = static_cast<double>((rows + hack_unit - 1) / hack_unit * hack_unit);
-  return diagonals * (slots * sizeof(T) + 4);
+  const std::int64_t slots = (rows + hack_unit - 1) / hack_unit * hack_unit;
+  return diagonals * (static_cast<double>(slots) * sizeof(T) + 4);
 }
 
 /// Bytes of so many diagonals in all, in small hacks.

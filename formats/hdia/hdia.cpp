@@ -68,9 +68,10 @@ class Hdia final : public Format<T> {
     if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
     if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
     const auto hack = params["hack"];
-    const auto hacks = static_cast<double>((features.rows + hack - 1) / hack);
+    const std::int64_t hacks = (features.rows + hack - 1) / hack;
     Cost cost;
-    cost.storage_bytes = hack_bytes<T>(features.rows, hack, hacks * expected_diagonals(features, hack));
+    cost.storage_bytes =
+        hack_bytes<T>(features.rows, hack, static_cast<double>(hacks) * expected_diagonals(features, hack));
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);

@@ -83,7 +83,7 @@ Expected expected_blocks(const HostCsr<double>& matrix, const BlockLayout& layou
     for (auto k = matrix.row_ptr[row]; k < matrix.row_ptr[row + 1]; ++k) {
       const std::int64_t column = matrix.col_idx[k];
       auto& elements = blocks[static_cast<std::size_t>(row / layout.r)][column / layout.c];
-      elements.resize(static_cast<std::size_t>(layout.r * layout.c), 0.0);
+      elements.resize(static_cast<std::size_t>(layout.r) * static_cast<std::size_t>(layout.c), 0.0);
       const double value = matrix.values[k];
       elements[static_cast<std::size_t>(column % layout.c * layout.r + row % layout.r)] = value == 0 ? -0.0 : value;
     }

@@ -15,7 +15,6 @@ using tools::Contest;
 using tools::find_study;
 using tools::MatrixSummary;
 using tools::StudiedMatrix;
-using tools::Study;
 using tools::study_matrix;
 
 // ---- What the program prints -------------------------------------------------------------------------------------
