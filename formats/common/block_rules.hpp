@@ -53,12 +53,6 @@ Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout,
   return cost;
 }
 
-/// How much longer than its share of the matrix a walk of `steps` steps, one after another, keeps the device busy.
-inline double longest_walk(const Features& features, double steps, const Device& device) {
-  const double width = 256.0 * std::max(1, device.multiprocessors);
-  return std::max(1.0, steps / std::max(32.0, static_cast<double>(features.nnz) / width));
-}
-
 /// value_bits of blocks: absent slots keep a matrix from being one constant. The fewest bits come first.
 template <class T>
 std::vector<std::int64_t> block_value_bits_for(const Features& features) {

@@ -225,8 +225,7 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
   cost.bytes = jagged_bytes<T>(layout, features, static_cast<double>(features.nnz)) + vector_bytes<T>(features);
   // The longest row takes one thread all its steps, however idle the rest is.
   if (device.backend == Backend::cuda) {
-    const double mean_steps = std::max(32.0, static_cast<double>(features.nnz) / (256.0 * device.multiprocessors));
-    cost.imbalance = std::max(1.0, static_cast<double>(features.npr_max) / mean_steps);
+    cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
   }
   return cost;
 }

@@ -88,6 +88,12 @@ inline double idle_threads(const Features& features, std::int64_t threads) {
   return std::max(1.0, static_cast<double>(threads) / std::max(1.0, features.npr_mean));
 }
 
+/// How much longer than its share of the matrix a walk of `steps` steps, one after another, keeps the device busy.
+inline double longest_walk(const Features& features, double steps, const Device& device) {
+  const double width = 256.0 * std::max(1, device.multiprocessors);
+  return std::max(1.0, steps / std::max(32.0, static_cast<double>(features.nnz) / width));
+}
+
 /// The power of two next to `value` from above, within [1, most].
 inline std::int64_t power_of_two_above(double value, std::int64_t most) {
   std::int64_t power = 1;

@@ -68,7 +68,10 @@ class CsrVector final : public Format<T> {
       const auto threads = static_cast<double>(params["T"]);
       const double idle = std::max(1.0, threads / std::max(1.0, features.npr_mean));
       const double walk = std::max(1.0, features.npr_mean / (threads * 16));
-      cost.imbalance = idle * walk * longest_walk(features, params, device);
+      // The longest row takes its threads so many steps, of a latency each, however idle the rest of the device is.
+      const auto of_longest = static_cast<double>(params["share"] > 0 ? params["block"] : params["T"]);
+      const double steps = static_cast<double>(features.npr_max) / of_longest;
+      cost.imbalance = idle * walk * longest_walk(features, steps, device);
     }
     return cost;
   }
@@ -109,15 +112,6 @@ class CsrVector final : public Format<T> {
       cost.storage_bytes += bytes;
       cost.bytes += bytes - nnz * 4;
     }
-  }
-
-  // The longest row takes its threads npr_max / T steps, of a latency each, however idle the rest of the device is.
-  static double longest_walk(const Features& features, const Params& params, const Device& device) {
-    const double threads = static_cast<double>(params["share"] > 0 ? params["block"] : params["T"]);
-    const double steps = static_cast<double>(features.npr_max) / threads;
-    const double width = 256.0 * device.multiprocessors;
-    const double mean_steps = std::max(32.0, static_cast<double>(features.nnz) / width);
-    return std::max(1.0, steps / mean_steps);
   }
 
   static std::vector<Allowed> allowed(const Device& device) {
