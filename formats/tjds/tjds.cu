@@ -6,6 +6,7 @@
 #include "formats/common/kernel.cuh"
 #include "formats/common/search.cuh"
 #include "formats/common/sliced_steps.hpp"
+#include "formats/common/vectors.hpp"
 #include "formats/tjds/tjds.hpp"
 
 namespace autospmv::formats::tjds::device {
@@ -106,18 +107,6 @@ __global__ void place_entries_kernel(const std::int64_t* first_of, const std::ui
   const auto nonzero = nonzeros[first_of[column] + diagonal - block_diagonals[block]];
   rows[entry] = row_of[nonzero];
   source[entry] = nonzero;
-}
-
-template <class T>
-__global__ void refresh_kernel(const T* from, const std::uint32_t* source, std::int64_t entries, T* values) {
-  const auto entry = global_thread();
-  if (entry < entries) values[entry] = from[source[entry]];
-}
-
-template <class T>
-__global__ void scale_kernel(T beta, T* y, std::int64_t rows) {
-  const auto row = global_thread();
-  if (row < rows) y[row] = beta == T{0} ? T{0} : beta * y[row];
 }
 
 // What the product reads of one block of columns.
@@ -284,18 +273,12 @@ Panel<T> transpose(const CsrView<T>& matrix, std::int64_t block, Place place, St
 
 template <class T>
 void refresh(const CsrView<T>& matrix, Panel<T>& panel, Stream stream) {
-  if (panel.entries() == 0) return;
-  refresh_kernel<<<cuda::grid_for(panel.entries()), cuda::default_block, 0, stream.handle>>>(
-      matrix.values, panel.source.data(), panel.entries(), panel.values.data());
-  cuda::check_launch();
+  formats::device::gather(matrix.values, panel.source.data(), panel.values.data(), panel.entries(), stream);
 }
 
 template <class T>
 void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream stream) {
-  if (beta != T{1}) {
-    scale_kernel<<<cuda::grid_for(panel.last_row), cuda::default_block, 0, stream.handle>>>(beta, y, panel.last_row);
-    cuda::check_launch();
-  }
+  formats::device::scale(beta, y, panel.last_row, stream);
   if (panel.entries() == 0) return;
   const BlockView<T> view{panel.columns.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data()};
   add_kernel<<<static_cast<unsigned>(panel.blocks()), threads_of_block, 0, stream.handle>>>(
