@@ -15,7 +15,7 @@ class Bsr final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "bsr",
-        .version = 1,
+        .version = 2,
         .summary = "blocked CSR: dense r x c blocks, one column index each",
         .paper =
             "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
@@ -34,7 +34,7 @@ class Bsr final : public Format<T> {
             {"c", sizes},
             {"value_bits", block_value_bits_for<T>(features)},
             {"T", lanes_worth_trying(features, sizes)},
-            {"block", {256}}};
+            {"block", {128}}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
@@ -44,10 +44,11 @@ class Bsr final : public Format<T> {
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
-      const std::int64_t whole_phases = params["T"] / lanes_of_column<T>(layout.r);
-      const auto phases = static_cast<double>(whole_phases);
-      const double idle = std::max(1.0, phases / mean_columns(features, layout.r, layout.c));
-      cost->imbalance = idle * longest_walk(features, static_cast<double>(features.npr_max) / phases, device);
+      const std::int64_t at_once = params["T"] / lanes_of_block<T>(layout.r, layout.c);
+      const auto blocks = static_cast<double>(at_once);
+      const double idle = std::max(1.0, blocks / mean_blocks(features, layout.r, layout.c));
+      const double steps = static_cast<double>(features.npr_max) / (layout.c * blocks);
+      cost->imbalance = idle * longest_walk(features, steps, device);
     }
     return cost;
   }
@@ -71,18 +72,18 @@ class Bsr final : public Format<T> {
             static_cast<int>(params.find("value_bits").value_or(full_value_bits<T>))};
   }
 
-  // Columns that the lanes of a block row have to load.
-  static double mean_columns(const Features& features, int r, int c) {
-    return std::max(1.0, block_count(features, r, c) * c / block_rows_of(features, r));
+  // Of a block row.
+  static double mean_blocks(const Features& features, int r, int c) {
+    return std::max(1.0, block_count(features, r, c) / block_rows_of(features, r));
   }
 
-  // Two or three rounds of loads a lane; twice and half as many lanes are worth a look.
+  // A round of eight steps a block row; twice and half as many lanes are worth a look.
   static std::vector<std::int64_t> lanes_worth_trying(const Features& features,
                                                       const std::vector<std::int64_t>& sizes) {
     const auto size = static_cast<int>(sizes.front());
-    constexpr double steps = 16;
-    const double lanes = mean_columns(features, size, size) / steps * lanes_of_column<T>(size);
-    const auto fewest = power_of_two_above(lanes_of_column<T>(size), 32);
+    constexpr double steps = 8;
+    const double lanes = mean_blocks(features, size, size) / steps * lanes_of_block<T>(size, size);
+    const auto fewest = power_of_two_above(lanes_of_block<T>(size, size), 32);
     const auto middle = std::max(fewest, power_of_two_above(lanes, 32));
     std::vector<std::int64_t> all{middle};
     for (const auto other : {middle * 2, middle / 2}) {
@@ -99,8 +100,10 @@ class Bsr final : public Format<T> {
       allowed.push_back({"value_bits", all_block_value_bits<T>()});
     }
     if (auto refusal = refuse_params(params, allowed)) return refusal;
-    if (params.find("T") && params["T"] < lanes_of_column<T>(static_cast<int>(params["r"]))) {
-      return Refusal{"parameters: T is too few for a column of " + std::to_string(params["r"]) + " rows"};
+    const auto r = static_cast<int>(params["r"]);
+    const auto c = static_cast<int>(params["c"]);
+    if (params.find("T") && params["T"] < lanes_of_block<T>(r, c)) {
+      return Refusal{"parameters: T is too few for a block of " + std::to_string(r) + " x " + std::to_string(c)};
     }
     return std::nullopt;
   }

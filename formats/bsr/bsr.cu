@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "core/cuda/check.hpp"
 #include "formats/bsr/bsr.hpp"
 #include "formats/common/blocks.cuh"
@@ -7,82 +9,74 @@ namespace autospmv::formats::bsr::device {
 
 namespace {
 
-constexpr int most_threads = 512;
-
-// Narrow loads need many warps to have enough bytes under way; wide ones need the registers more.
-template <int C, int N, class T>
-constexpr int resident_blocks = N * sizeof(T) < 16 && C <= 4 ? 3 : 1;
-
-// T lanes walk the values of a block row as they lie, column after column: lane = phase * (r / N) + pack loads N rows
-// of one column in each step, N rows being up to 16 bytes, and the next step is `phases` = T / (r / N) columns on. A
-// round is as many steps as make whole blocks, whatever T is: in every round a lane finds its steps at the same places
-// of the blocks, so nothing is divided within the loop.
+// T lanes walk the blocks of a block row, each lane at the same place of every block that it reads: lane = (block * J +
+// column) * (r / N) + pack loads N rows of one column, N rows being up to 16 bytes, J columns side by side: all C of
+// them, or half as many where a block is larger than a warp and a lane takes K = 2. A step is as many whole blocks as T
+// lanes hold.
 //
 // Why so, for the 3 x 3 blocks of a mesh in double, 76 bytes each:
-// - Bytes: a step of a warp reads ten columns of three values, 240 neighbouring bytes, where a lane for each row of a
-//   block row would read pieces of 24 bytes, and a lane for each element of a block would leave five lanes idle, as
-//   here two are. Block columns and elements of x come from the caches for all but the first lane that asks.
-// - Loads in flight: a round of three values, and beside them the block columns of the next, so that only the first
-//   round waits for a block column before it can ask for x. What a short block row waits for, its offsets and then its
-//   first round, the block rows of a warp wait for together: fewer lanes a block row hide it better, until a lane has
-//   to walk too far.
-// - Instructions: about sixteen a step and lane, a third of what the multiprocessors can issue in the time that the
-//   bytes take.
-template <int C, int N, class T, class Values>
-__global__ void __launch_bounds__(most_threads, resident_blocks<C, N, T>)
-    multiply_kernel(BlockView blocks, Values matrix_values, int lanes_log2, T alpha, const T* __restrict__ x, T beta,
-                    T* __restrict__ y) {
-  constexpr int blocks_of_round = C < 3 ? 2 : 1;  // for each phase
-  constexpr int steps = blocks_of_round * C;
+// - Bytes: a step of a warp reads three blocks, 216 neighbouring bytes; five lanes are idle. Block columns and elements
+//   of x come from the caches for all but the first lane that asks.
+// - Instructions: a lane's column within the block never changes, so that a step is a load of a block column, one of x,
+//   one of the matrix, and a multiplication. Whole rounds are asked for no step whether it is inside.
+// - Loads in flight: those of a round, up to eight values a lane.
+template <int C, int N, int K, class T, class Values>
+__global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lanes_log2, T alpha,
+                                const T* __restrict__ x, T beta, T* __restrict__ y) {
+  constexpr int J = (C + K - 1) / K;
+  constexpr int steps = 8 / (N * K);
   const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const auto block_row = thread >> lanes_log2;
   const int lanes = 1 << lanes_log2;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   const int packs = blocks.r / N;
+  const int at_once = lanes / (packs * J);
   const int phase = lane / packs;
-  const int phases = lanes / packs;
-  const bool inside = block_row < blocks.block_rows && phase < phases;
-  const std::int64_t first = inside ? blocks.slice_chunks[block_row] : 0;
-  const std::int64_t last = inside ? blocks.slice_chunks[block_row + 1] : 0;
-  const std::int32_t* block_columns = blocks.block_columns + first;
-  std::int64_t slot = first * C * blocks.r + lane * N;
-  const int stride = phases * blocks.r;
-  const auto column_of = [&](int step) { return static_cast<std::uint32_t>(phase + step * phases); };
+  const int which = phase / J;
+  const int j = phase - which * J;
+  const bool inside = block_row < blocks.block_rows && which < at_once;
+  const std::int32_t first = inside ? blocks.slice_chunks[block_row] : 0;
+  const std::int32_t* block_column = blocks.block_columns + first + which;
+  int left = inside ? blocks.slice_chunks[block_row + 1] - first - which : 0;
+  std::int64_t slot =
+      (static_cast<std::int64_t>(first) + which) * C * blocks.r + j * blocks.r + (lane - phase * packs) * N;
+  const int stride = at_once * C * blocks.r;
+  const auto last_column = static_cast<std::uint32_t>(blocks.cols - 1);
 
-  std::int32_t block_column[steps];
-  const auto load_columns = [&](std::uint32_t columns) {
-#pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      block_column[s] = column_of(s) < columns ? load_stream(block_columns + column_of(s) / C) : -1;
-    }
-  };
   T sum[N] = {};
-  auto columns = static_cast<std::uint32_t>((last - first) * C);
-  load_columns(columns);
-  while (columns > 0) {
-    T value[steps][N] = {};
-    T element[steps];
+  const auto add_steps = [&](auto count) {
+    std::uint32_t column[count];
+    T value[count][K][N] = {};
 #pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      if (column_of(s) < columns) load_values(matrix_values, slot + s * stride, value[s]);
-    }
+    for (int s = 0; s < count; ++s) column[s] = static_cast<std::uint32_t>(load_stream(block_column + s * at_once)) * C;
 #pragma unroll
-    for (int s = 0; s < steps; ++s) element[s] = load_element<C>(x, block_column[s], column_of(s) % C, blocks.cols);
-    columns -= min(columns, static_cast<std::uint32_t>(steps * phases));
-    block_columns += blocks_of_round * phases;
-    slot += steps * stride;
-    load_columns(columns);
+    for (int s = 0; s < count; ++s) {
 #pragma unroll
-    for (int s = 0; s < steps; ++s) {
-#pragma unroll
-      for (int n = 0; n < N; ++n) {
-        if (!is_absent(value[s][n])) sum[n] += value[s][n] * element[s];
+      for (int k = 0; k < K; ++k) {
+        if (j + k * J < C) load_values(matrix_values, slot + s * stride + k * J * blocks.r, value[s][k]);
       }
     }
-  }
+#pragma unroll
+    for (int s = 0; s < count; ++s) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        // Past the last column there is no nonzero: any element will do.
+        const T element = load_x(x + min(column[s] + j + k * J, last_column));
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+          if (!is_absent(value[s][k][n])) sum[n] += value[s][k][n] * element;
+        }
+      }
+    }
+    block_column += count * at_once;
+    slot += count * stride;
+    left -= count * at_once;
+  };
+  while (left > (steps - 1) * at_once) add_steps(std::integral_constant<int, steps>{});
+  while (left > 0) add_steps(std::integral_constant<int, 1>{});
 
-  // Over the phases, whose number need not be a power of two.
-  for (int live = phases; live > 1;) {
+  // Over the columns of all blocks of a step, whose number need not be a power of two.
+  for (int live = at_once * J; live > 1;) {
     const int half = (live + 1) / 2;
 #pragma unroll
     for (int n = 0; n < N; ++n) {
@@ -99,18 +93,31 @@ __global__ void __launch_bounds__(most_threads, resident_blocks<C, N, T>)
   }
 }
 
-template <int N, class T>
-void launch_packs(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
+template <int N, int K, class T>
+void launch_lanes(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
                   Stream stream) {
   int lanes_log2 = 0;
   while (1 << lanes_log2 < launch.threads) ++lanes_log2;
   const auto grid = cuda::grid_for(blocks.block_rows << lanes_log2, launch.block);
   dispatch<AUTOSPMV_BLOCK_SIZES>(blocks.layout.c, [&](auto c) {
-    with_block_values(blocks.values, [&](auto values) {
-      multiply_kernel<c.value, N>
-          <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, lanes_log2, alpha, x, beta, y);
-    });
+    // Of five or seven rows, for the others are loaded two at once.
+    if constexpr (K == 1 || columns_of_lane<T>(7, c.value) == K) {
+      with_block_values(blocks.values, [&](auto values) {
+        multiply_kernel<c.value, N, K>
+            <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, lanes_log2, alpha, x, beta, y);
+      });
+    }
   });
+}
+
+template <int N, class T>
+void launch_packs(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
+                  Stream stream) {
+  if (columns_of_lane<T>(blocks.layout.r, blocks.layout.c) == 1) {
+    launch_lanes<N, 1>(blocks, launch, alpha, x, beta, y, stream);
+  } else if constexpr (N == 1) {
+    launch_lanes<N, 2>(blocks, launch, alpha, x, beta, y, stream);
+  }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 namespace autospmv::formats::bsr::device {
 
-/// T lanes a block row: a power of two up to a warp, and enough to load a column of a block, see lanes_of_column.
+/// T lanes a block row: a power of two up to a warp, and enough for a block, see lanes_of_block.
 template <class T>
 void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
               Stream stream);
@@ -36,6 +36,18 @@ constexpr int rows_of_lane(int r) {
 template <class T>
 constexpr int lanes_of_column(int r) {
   return r / rows_of_lane<T>(r);
+}
+
+/// Columns of a block that one lane takes: two where a warp has too few lanes for the block.
+template <class T>
+constexpr int columns_of_lane(int r, int c) {
+  return lanes_of_column<T>(r) * c > 32 ? 2 : 1;
+}
+
+template <class T>
+constexpr int lanes_of_block(int r, int c) {
+  const int columns = columns_of_lane<T>(r, c);
+  return lanes_of_column<T>(r) * ((c + columns - 1) / columns);
 }
 
 }  // namespace autospmv::formats::bsr
