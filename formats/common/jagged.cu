@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "formats/common/jagged_steps.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
+#include "formats/common/tile.cuh"
 
 namespace autospmv::formats::cuda_steps {
 
@@ -38,15 +41,28 @@ __global__ void reaches_kernel(const std::int32_t* lengths, std::int64_t rows, s
   reaches[diagonal] = (low + pad - 1) / pad * pad;
 }
 
+// A warp turns rows that are neighbours in the order into pieces of diagonals; long rows are shared by the warps of one
+// blockIdx.x.
 template <class T, class Offset>
-__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* row_order,
-                            const std::int32_t* lengths, const std::int64_t* starts, std::int32_t* columns, T* values) {
-  const auto p = global_thread();
-  if (p >= matrix.rows) return;
-  const std::int64_t first = row_ptr[row_order[p]];
-  for (std::int32_t k = 0; k < lengths[p]; ++k) {
-    columns[starts[k] + p] = matrix.col_idx[first + k];
-    values[starts[k] + p] = matrix.values[first + k];
+__global__ void __launch_bounds__(cuda::warp_size)
+    fill_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* row_order, const std::int32_t* lengths,
+                const std::int64_t* starts, std::int32_t* columns, T* values) {
+  __shared__ Tile<T> tile;
+  const auto p = static_cast<std::int64_t>(blockIdx.x) * tile_rows + threadIdx.x;
+  const bool inside = p < matrix.rows;
+  const std::int64_t first = inside ? row_ptr[row_order[p]] : 0;
+  const std::int64_t length = inside ? lengths[p] : 0;
+  // Lengths decrease: the first is the largest.
+  const auto longest = __shfl_sync(0xffffffffU, static_cast<long long>(length), 0);
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_entries;
+  for (std::int64_t k = static_cast<std::int64_t>(blockIdx.y) * tile_entries; k < longest; k += step) {
+    tile.load(matrix, first + k, length - k);
+    for (int entry = 0; entry < tile_entries && k + entry < length; ++entry) {
+      const auto slot = __ldg(starts + k + entry) + p;
+      columns[slot] = tile.column(entry);
+      values[slot] = tile.value(entry);
+    }
+    __syncwarp();
   }
 }
 
@@ -111,11 +127,17 @@ void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::in
     fill_bytes(columns.data(), 0xff, static_cast<std::size_t>(columns.bytes()), columns.place(), stream);
     fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
   }
+  // So many entries of a row are enough for one warp.
+  constexpr std::int64_t share = 512;
+  constexpr std::int64_t most_shares = 64;
+  const auto longest = static_cast<std::int64_t>(jagged.starts.size()) - 1;
+  const auto shares = std::clamp<std::int64_t>((longest + share - 1) / share, 1, most_shares);
+  const dim3 grid(cuda::grid_for(matrix.rows, tile_rows), static_cast<unsigned>(shares));
   std::visit(
       [&](const auto* row_ptr) {
-        fill_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, jagged.row_order.data(), jagged.lengths.data(), jagged.starts.data(), columns.data(),
-            values.data());
+        fill_kernel<<<grid, cuda::warp_size, 0, stream.handle>>>(matrix, row_ptr, jagged.row_order.data(),
+                                                                 jagged.lengths.data(), jagged.starts.data(),
+                                                                 columns.data(), values.data());
       },
       matrix.row_ptr);
   cuda::check_launch();
