@@ -2,6 +2,7 @@
 #include "core/cuda/check.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/blocks_steps.hpp"
+#include "formats/common/rules.hpp"
 
 namespace autospmv::formats::cuda_steps {
 
@@ -193,9 +194,95 @@ std::int32_t flag_firsts(const Rows<Offset>& matrix, Array<std::int32_t>& flags,
   return cuda::read(static_cast<const std::int32_t*>(faults.data()), stream);
 }
 
+// Visits the nonzeros of the first row of a block row, a warp of them at a time: body(whether it is the first of its
+// block, block). True where all rows of the block row are sorted and meet the same blocks, nonzero by
+// nonzero, as those of the unknowns of a mesh node do: then one of them tells the blocks of all.
+template <class Offset, class Body>
+__device__ bool for_each_in_first_row(const Rows<Offset>& matrix, std::int64_t block_row, const Body& body) {
+  const auto top = block_row * matrix.r;
+  const auto bottom = min(static_cast<long long>(top + matrix.r), static_cast<long long>(matrix.rows));
+  const std::int64_t begin = matrix.row_ptr[top];
+  const std::int64_t length = matrix.row_ptr[top + 1] - begin;
+  bool alike = true;
+  for (auto row = top + 1; row < bottom; ++row)
+    alike = alike && matrix.row_ptr[row + 1] - matrix.row_ptr[row] == length;
+  if (!alike) return false;
+  for (std::int64_t base = 0; base < length; base += cuda::warp_size) {
+    const auto k = base + threadIdx.x % cuda::warp_size;
+    const bool there = k < length;
+    std::uint32_t block = 0;
+    bool first = there;
+    for (auto row = top; there && row < bottom; ++row) {
+      const auto* columns = matrix.col_idx + matrix.row_ptr[row];
+      const auto own = matrix.block_of(columns[k]);
+      if (row == top) block = own;
+      alike = alike && own == block && (k == 0 || columns[k - 1] < columns[k]);
+    }
+    if (there && k > 0) first = matrix.block_of(matrix.col_idx[begin + k - 1]) != block;
+    body(first, block);
+  }
+  return __all_sync(0xffffffffU, static_cast<int>(alike)) != 0;
+}
+
+// A warp a block row, as long as no other has found one whose rows differ.
+template <class Offset>
+__global__ void count_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, std::int32_t* counts,
+                                    std::int32_t* unlike) {
+  const auto block_row = global_thread() / cuda::warp_size;
+  if (block_row >= block_rows) return;
+  const bool hopeless = *static_cast<volatile std::int32_t*>(unlike) != 0;
+  if (__any_sync(0xffffffffU, static_cast<int>(hopeless)) != 0) return;
+  std::int32_t count = 0;
+  const bool alike = for_each_in_first_row(matrix, block_row, [&](bool first, std::uint32_t /*block*/) {
+    count += __popc(__ballot_sync(0xffffffffU, static_cast<int>(first)));
+  });
+  if (threadIdx.x % cuda::warp_size != 0) return;
+  counts[block_row] = count;
+  if (!alike) *unlike = 1;
+}
+
+template <class Offset>
+__global__ void list_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, const std::int32_t* block_ptr,
+                                   std::int32_t* block_columns) {
+  const auto block_row = global_thread() / cuda::warp_size;
+  if (block_row >= block_rows) return;
+  const auto before_lane = (1U << threadIdx.x % cuda::warp_size) - 1;
+  std::int32_t place = block_ptr[block_row];
+  for_each_in_first_row(matrix, block_row, [&](bool first, std::uint32_t block) {
+    const auto firsts = __ballot_sync(0xffffffffU, static_cast<int>(first));
+    if (first) block_columns[place + __popc(firsts & before_lane)] = static_cast<std::int32_t>(block);
+    place += __popc(firsts);
+  });
+}
+
 std::optional<Refusal> refuse_scratch(double bytes, Place place) {
   if (bytes <= static_cast<double>(free_memory(place))) return std::nullopt;
   return Refusal{"memory: not enough is free to look for blocks"};
+}
+
+// False, and nothing found, unless in every block row all rows meet the same blocks: most matrices of dense blocks are
+// such, and cost a fraction of what any pattern does.
+template <class Offset>
+bool find_alike(const Rows<Offset>& matrix, std::int64_t block_rows, BlockPattern& pattern, Place place,
+                Stream stream) {
+  auto& counts = pattern.block_ptr;
+  Array<std::int32_t> unlike(1, place);
+  fill_bytes(unlike.data(), 0, sizeof(std::int32_t), place, stream);
+  fill_bytes(counts.data() + block_rows, 0, sizeof(std::int32_t), place, stream);
+  const auto grid = cuda::grid_for(block_rows * cuda::warp_size);
+  count_blocks_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, block_rows, counts.data(),
+                                                                       unlike.data());
+  cuda::check_launch();
+  if (cuda::read(static_cast<const std::int32_t*>(unlike.data()), stream) != 0) return false;
+  // A block has a nonzero in each row, so that there are fewer blocks than `most_blocks` if there are fewer nonzeros.
+  if (matrix.nnz > most_blocks) return false;
+  cuda::exclusive_scan(counts.data(), counts.data(), block_rows + 1, place, stream);
+  const auto blocks = cuda::read(static_cast<const std::int32_t*>(counts.data()) + block_rows, stream);
+  pattern.block_columns = Array<std::int32_t>(static_cast<std::size_t>(blocks), place);
+  list_blocks_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, block_rows, counts.data(),
+                                                                      pattern.block_columns.data());
+  cuda::check_launch();
+  return true;
 }
 
 template <class Offset>
@@ -208,6 +295,7 @@ Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream str
     fill_bytes(pattern.block_ptr.data(), 0, static_cast<std::size_t>(pattern.block_ptr.bytes()), place, stream);
     return {std::move(pattern)};
   }
+  if (find_alike(matrix, block_rows, pattern, place, stream)) return {std::move(pattern)};
   const auto size = matrix.nnz + 1;
   Array<std::int32_t> firsts_before(static_cast<std::size_t>(size), place);
   Array<std::int32_t> sorted;
@@ -274,22 +362,54 @@ __device__ std::int64_t find_block(const std::int32_t* columns, std::int64_t str
   return low;
 }
 
+// `lanes` threads a block row, whose place in the layout they look up once.
 template <class T, class Offset>
-__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, T* slots) {
-  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
-    // Divisions of 64 bits would cost more than all the rest.
-    const auto block_row = static_cast<std::uint32_t>(matrix.block_row_of(row));
-    const auto slice = block_row / static_cast<std::uint32_t>(blocks.slice);
-    const auto first_block_row = slice * blocks.slice;
-    const std::int64_t start = blocks.slice_chunks[slice];
-    const auto column = matrix.col_idx[k];
+__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, int lanes, T* slots) {
+  constexpr int in_flight = 4;
+  const auto block_row = static_cast<std::uint32_t>(global_thread() / lanes);
+  if (block_row >= blocks.block_rows) return;
+  const std::int64_t top = static_cast<std::int64_t>(block_row) * matrix.r;
+  const auto bottom = min(static_cast<long long>(top + matrix.r), static_cast<long long>(matrix.rows));
+  // Divisions of 64 bits would cost more than all the rest.
+  const auto slice = block_row / static_cast<std::uint32_t>(blocks.slice);
+  const auto first_block_row = slice * blocks.slice;
+  const std::int64_t start = blocks.slice_chunks[slice];
+  const std::int64_t count = blocks.slice_chunks[slice + 1] - start;
+  const auto* block_columns = blocks.block_columns + start * blocks.slice + (block_row - first_block_row);
+  T* of_first_row = slots + (start * matrix.c * blocks.slice - first_block_row) * matrix.r;
+
+  auto row = top;
+  std::int64_t begin = matrix.row_ptr[top];
+  std::int64_t end = matrix.row_ptr[top + 1];
+  const auto add = [&](std::int64_t k, std::int32_t column, T value) {
+    while (k >= end) {
+      begin = end;
+      end = matrix.row_ptr[++row + 1];
+    }
     const auto block = matrix.block_of(column);
-    const auto guess = static_cast<std::uint32_t>(k - matrix.row_ptr[row]) / static_cast<std::uint32_t>(matrix.c);
-    const auto chunk = start + find_block(blocks.block_columns + start * blocks.slice + (block_row - first_block_row),
-                                          blocks.slice, blocks.slice_chunks[slice + 1] - start, block, guess);
+    const auto guess = static_cast<std::uint32_t>(k - begin) / static_cast<std::uint32_t>(matrix.c);
+    const auto chunk = find_block(block_columns, blocks.slice, count, block, guess);
     const auto plane = chunk * matrix.c + (column - static_cast<std::int64_t>(block) * matrix.c);
-    slots[plane * blocks.slice * matrix.r + (row - first_block_row * matrix.r)] = as_present(values[k]);
-  });
+    of_first_row[plane * blocks.slice * matrix.r + row] = as_present(value);
+  };
+  const std::int64_t last = matrix.row_ptr[bottom];
+  for (auto first = begin + threadIdx.x % lanes; first < last; first += in_flight * lanes) {
+    std::int32_t column[in_flight];
+    T value[in_flight];
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const auto k = first + i * lanes;
+      if (k < last) {
+        column[i] = load_stream(matrix.col_idx + k);
+        value[i] = load_stream(values + k);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const auto k = first + i * lanes;
+      if (k < last) add(k, column[i], value[i]);
+    }
+  }
 }
 
 // Calls body with the view of the matrix that conversion takes.
@@ -334,8 +454,10 @@ void fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
   fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
   if (matrix.nnz == 0) return;
   with_rows(matrix, blocks.layout, [&](const auto& rows) {
-    fill_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-        rows, matrix.values, view_of(blocks), values.data());
+    const auto of_block_row = static_cast<double>(matrix.nnz) / static_cast<double>(blocks.block_rows);
+    const auto lanes = static_cast<int>(power_of_two_above(of_block_row, cuda::warp_size));
+    fill_kernel<<<cuda::grid_for(blocks.block_rows * lanes), cuda::default_block, 0, stream.handle>>>(
+        rows, matrix.values, view_of(blocks), lanes, values.data());
   });
   cuda::check_launch();
 }
