@@ -4,20 +4,9 @@
 #include <cstdint>
 
 #include "core/cuda/launch.hpp"
+#include "formats/common/loads.hpp"
 
 namespace autospmv::formats {
-
-/// Matrix entries are read once a product: they should not push x out of the caches.
-template <class V>
-__device__ __forceinline__ V load_stream(const V* address) {
-  return __ldcs(address);
-}
-
-/// x is read again and again, through the read-only path.
-template <class V>
-__device__ __forceinline__ V load_x(const V* address) {
-  return __ldg(address);
-}
 
 /// y = alpha sum + beta y; y is not read where beta is 0, for it may hold anything.
 template <class T>
