@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/parallel.hpp"
+#include "core/search.hpp"
 
 namespace autospmv::formats {
 
@@ -14,17 +15,7 @@ namespace autospmv::formats {
 template <class Offset>
 Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
   const auto first_row_from = [&](std::int64_t work) {
-    std::int64_t low = 0;
-    std::int64_t high = rows;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(row_ptr[middle]) + middle < work) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
   };
   const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
   const auto [first, last] = share_of(work, share, shares);
