@@ -39,9 +39,7 @@ constexpr int most_warps = 1024 / cuda::warp_size;
 // More threads than a warp are those of a row in every row of the block: all threads come here together.
 template <class T>
 __device__ __forceinline__ T sum_threads(T sum, int lane, int threads, T* of_warp) {
-  for (int lanes = min(threads, cuda::warp_size) / 2; lanes > 0; lanes /= 2) {
-    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
-  }
+  sum = sum_lanes(sum, min(threads, cuda::warp_size));
   if (threads <= cuda::warp_size) return sum;
   const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
   if (lane % cuda::warp_size == 0) of_warp[warp] = sum;

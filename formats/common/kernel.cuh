@@ -2,11 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "core/cuda/launch.hpp"
 #include "formats/common/loads.hpp"
 
 namespace autospmv::formats {
+
+/// Loads neighbouring elements, in words of up to 16 bytes: the address is a multiple of all of their size.
+template <int Rows, class T, class LoadWord>
+__device__ __forceinline__ void load_neighbours(const T* address, T (&element)[Rows], const LoadWord& load_word) {
+  if constexpr (Rows == 1) {
+    element[0] = load_word(address);
+  } else {
+    constexpr int bytes = Rows * static_cast<int>(sizeof(T));
+    using Word = std::conditional_t<bytes % sizeof(int4) == 0, int4, int2>;
+    constexpr int count = bytes / static_cast<int>(sizeof(Word));
+    Word words[count];
+#pragma unroll
+    for (int w = 0; w < count; ++w) words[w] = load_word(reinterpret_cast<const Word*>(address) + w);
+    std::memcpy(element, words, bytes);
+  }
+}
 
 /// y = alpha sum + beta y; y is not read where beta is 0, for it may hold anything.
 template <class T>
@@ -14,7 +32,16 @@ __device__ __forceinline__ void store_row(T* y, std::int64_t row, T alpha, T sum
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
-/// The sum over `Lanes` neighbouring lanes, a power of two up to a warp; right in the first of them.
+/// The sum over so many neighbouring lanes, a power of two up to a warp; right in the first of them.
+template <class T>
+__device__ __forceinline__ T sum_lanes(T value, int lanes) {
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(distance));
+  }
+  return value;
+}
+
+/// The sum over `Lanes` neighbouring lanes, the same for a number that the compiler knows.
 template <int Lanes, class T>
 __device__ __forceinline__ T sum_lanes(T value) {
 #pragma unroll
