@@ -22,17 +22,25 @@ Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int sha
   return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
 }
 
-/// Calls body(Share of rows) until all rows are taken, on all threads. Equal nonzeros are not equal times where x is
+/// Calls body(share, shares) for all shares of some work, on all threads. Equal work is not equal time where x is
 /// scattered or a core is busy with something else: several shares a thread, taken as they come. Which thread takes a
-/// row must change nothing in its result. `weight` says how many elements each of what row_ptr counts stands for.
-template <class Offset, class Body>
-void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
+/// share must change nothing in its result.
+template <class Body>
+void for_each_taken(std::int64_t work, const Body& body) {
   constexpr int shares_of_thread = 4;
   std::atomic<int> taken{0};
-  parallel_region((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int /*thread*/, int threads) {
+  parallel_region(work, [&](int /*thread*/, int threads) {
     const int shares = threads * shares_of_thread;
-    for (int share = taken++; share < shares; share = taken++) body(rows_of_share(row_ptr, rows, share, shares));
+    for (int share = taken++; share < shares; share = taken++) body(share, shares);
   });
+}
+
+/// Calls body(Share of rows) until all rows are taken, on all threads. `weight` says how many elements each of what
+/// row_ptr counts stands for.
+template <class Offset, class Body>
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
+  for_each_taken((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight,
+                 [&](int share, int shares) { body(rows_of_share(row_ptr, rows, share, shares)); });
 }
 
 }  // namespace autospmv::formats

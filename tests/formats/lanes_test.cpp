@@ -56,6 +56,21 @@ TEST(Lanes, RowsOfEveryLengthAreSummedWhole) {
   }
 }
 
+TEST(Lanes, RowsOfManyFragmentsAreSummedWhole) {
+  const auto source = from_lengths<double>(2000, 200000, [](std::int64_t row) -> std::int64_t {
+    return row == 77 ? 150001 : row == 78 || row == 1999 ? 40000 : row % 3;
+  });
+  const auto matrix = matrix_of(source);
+  for (const auto& device : devices()) {
+    const auto features = extract_features(matrix.on(device), device);
+    for (const auto* name : {"csr_bound", "csr_gathered", "csr_padded"}) {
+      for (const auto& params : find_format<double>(name)->params(features, device).combinations()) {
+        expect_right_product(name, params, source, device);
+      }
+    }
+  }
+}
+
 TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
   auto device = host_device();
   device.multiprocessors = 4;  // some of what is stored depends on the threads
@@ -63,7 +78,7 @@ TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
     const auto matrix = matrix_of(generate<double>(name));
     const auto view = matrix.on(device);
     const auto features = extract_features(view, device);
-    for (const auto* format_name : {"ell_warp_split", "ell_adaptive", "tjds"}) {
+    for (const auto* format_name : {"ell_warp_split", "ell_adaptive", "tjds", "csr_padded", "csr_bound"}) {
       const auto* format = find_format<double>(format_name);
       for (const auto& params : format->params(features, device).combinations()) {
         SCOPED_TRACE(std::string(name) + " " + format_name + " " + params.text());
