@@ -124,13 +124,12 @@ DistinctValues distinct_values(const Array<T>& values, const std::int32_t* colum
 }
 
 bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream) {
-  const auto lossy = cleared_flag(values.place(), stream);
-  auto* flag = const_cast<std::int32_t*>(lossy.data());
+  auto lossy = cleared_flag(values.place(), stream);
   const auto slots = static_cast<std::int64_t>(values.size());
   narrow_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, narrowed.data(),
-                                                                            flag);
+                                                                            lossy.data());
   cuda::check_launch();
-  return cuda::read(flag, stream) == 0;
+  return cuda::read(lossy.data(), stream) == 0;
 }
 
 template <class T>
