@@ -94,7 +94,5 @@ template void sort_pairs(Array<std::uint32_t>&, Array<std::int32_t>&, int, Strea
 template void sort_pairs(Array<std::uint32_t>&, Array<std::uint32_t>&, int, Stream);
 template std::int32_t read(const std::int32_t*, Stream);
 template std::int64_t read(const std::int64_t*, Stream);
-template std::uint64_t read(const std::uint64_t*, Stream);
-template double read(const double*, Stream);
 
 }  // namespace autospmv::cuda
