@@ -164,6 +164,10 @@ bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int
   return bits == full_value_bits<T>;
 }
 
+Refusal refuse_encoding(int value_bits) {
+  return {"values: more than " + std::to_string(value_bits) + " bits are needed"};
+}
+
 template <class T>
 std::optional<Refusal> refuse_value_bits(const Features& features, std::int64_t bits) {
   if (bits == 0 && !features.values_all_equal) return Refusal{"values: not all are equal"};

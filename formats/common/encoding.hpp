@@ -13,6 +13,7 @@
 // Padding is a slot whose column is -1; in the shorter encodings, the largest distance stands for it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,15 @@ namespace autospmv::formats {
 
 template <class T>
 inline constexpr int full_value_bits = 8 * static_cast<int>(sizeof(T));
+
+/// The bits of values in a layout, where 64 stands for those of T.
+template <class T>
+constexpr int value_bits_of(int bits) {
+  return std::min(bits, full_value_bits<T>);
+}
+
+/// What to say of values that turn out to need more.
+Refusal refuse_encoding(int value_bits);
 
 /// Values of a dictionary, the +0.0 at its start not among them.
 inline constexpr std::int64_t largest_dictionary = 255;
