@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/search.hpp"
 #include "features/cuda/features.hpp"
 #include "features/tally.hpp"
 #include "features/value_set.hpp"
@@ -180,14 +181,10 @@ class RowReader {
 template <class Offset>
 std::int64_t row_after(const Pattern<Offset>& pattern, std::int64_t work) {
   const auto row_of = [&](std::int64_t slice) { return std::min(slice * largest_slice, pattern.rows); };
-  std::int64_t low = 0;
-  std::int64_t high = (pattern.rows + largest_slice - 1) / largest_slice;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    const bool before = row_of(middle) + static_cast<std::int64_t>(pattern.row_ptr[row_of(middle)]) < work;
-    (before ? low : high) = before ? middle + 1 : middle;
-  }
-  return row_of(low);
+  const std::int64_t slices = (pattern.rows + largest_slice - 1) / largest_slice;
+  return row_of(partition_point(std::int64_t{0}, slices, [&](std::int64_t slice) {
+    return row_of(slice) + static_cast<std::int64_t>(pattern.row_ptr[row_of(slice)]) < work;
+  }));
 }
 
 template <class Offset>

@@ -55,24 +55,6 @@ V read(const V* in, Stream stream) {
   return value;
 }
 
-template <class V>
-V sum(const V* in, std::int64_t size, Place place, Stream stream) {
-  Array<V> total(1, place);
-  with_scratch(place, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceReduce::Sum(scratch, bytes, in, total.data(), size, stream.handle);
-  });
-  return read(total.data(), stream);
-}
-
-template <class V>
-V maximum(const V* in, std::int64_t size, Place place, Stream stream) {
-  Array<V> largest(1, place);
-  with_scratch(place, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceReduce::Reduce(scratch, bytes, in, largest.data(), size, Larger{}, V{0}, stream.handle);
-  });
-  return read(largest.data(), stream);
-}
-
 std::int64_t sum_wide(const std::int32_t* in, std::int64_t size, Place place, Stream stream) {
   Array<std::int64_t> total(1, place);
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {
@@ -107,17 +89,10 @@ std::int64_t flagged_positions(const std::uint8_t* flags, std::int64_t size, std
 
 template void exclusive_scan(const std::int32_t*, std::int32_t*, std::int64_t, Place, Stream);
 template void exclusive_scan(const std::int64_t*, std::int64_t*, std::int64_t, Place, Stream);
-template std::int64_t sum(const std::int64_t*, std::int64_t, Place, Stream);
-template std::int32_t sum(const std::int32_t*, std::int64_t, Place, Stream);
-template std::int32_t maximum(const std::int32_t*, std::int64_t, Place, Stream);
-template std::int64_t maximum(const std::int64_t*, std::int64_t, Place, Stream);
-template double maximum(const double*, std::int64_t, Place, Stream);
 template void sort_pairs(Array<std::uint64_t>&, Array<std::int32_t>&, int, Stream);
 template void sort_pairs(Array<std::uint32_t>&, Array<std::int32_t>&, int, Stream);
 template void sort_pairs(Array<std::uint32_t>&, Array<std::uint32_t>&, int, Stream);
 template std::int32_t read(const std::int32_t*, Stream);
 template std::int64_t read(const std::int64_t*, Stream);
-template std::uint64_t read(const std::uint64_t*, Stream);
-template double read(const double*, Stream);
 
 }  // namespace autospmv::cuda

@@ -15,6 +15,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
 #include "features/tally.hpp"
 
@@ -164,24 +165,7 @@ class Workspace {
 
 // ---- Nonzeros
 
-/// The row that holds nonzero k, at `from` or after it: an exponential search, as the next one looked for is near.
-template <class Offset>
-__device__ std::int64_t row_holding(const Offset* row_ptr, std::int64_t rows, std::int64_t k, std::int64_t from) {
-  std::int64_t low = from;
-  std::int64_t step = 1;
-  while (low + step < rows && row_ptr[low + step] <= k) {
-    low += step;
-    step *= 2;
-  }
-  std::int64_t high = min(low + step, rows);
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (row_ptr[middle] <= k ? low : high) = middle;
-  }
-  return low;
-}
-
-/// The same from anywhere, by all lanes of a warp together: a step of one load leaves a 32nd of the rows.
+/// The row that holds nonzero k, by all lanes of a warp together: a step of one load leaves a 32nd of the rows.
 template <class Offset>
 __device__ std::int64_t row_holding_for_warp(const Offset* row_ptr, std::int64_t rows, std::int64_t k) {
   std::int64_t low = 0;
@@ -256,7 +240,7 @@ __device__ void read_nonzeros(const Pattern<Offset>& pattern, unsigned* diagonal
     const std::int64_t k = step + lane();
     std::int64_t diagonal = -1;
     if (k < share.last) {
-      i = row_holding(pattern.row_ptr, pattern.rows, k, i);
+      i = part_near(pattern.row_ptr, i, pattern.rows, k);
       counts.read(pattern, i, k);
       diagonal = pattern.col_idx[k] - i + pattern.rows - 1;
     }
@@ -510,7 +494,7 @@ class BlockCounter {
 
  private:
   __device__ void count(std::int64_t k) {
-    const int row = static_cast<int>(row_holding(offsets_, std::int64_t{rows_}, k, std::int64_t{0}));
+    const int row = static_cast<int>(part_near(offsets_, std::int64_t{0}, std::int64_t{rows_}, k));
     const std::int32_t column = pattern_.col_idx[k];
     const std::int32_t before = k > offsets_[row] ? pattern_.col_idx[k - 1] : -1;
     const Above above(offsets_, pattern_.col_idx, row, column, most_steps_);
@@ -608,7 +592,7 @@ __global__ void __launch_bounds__(default_block)
   std::int64_t position = 0;
   const WarpShare share = share_of_warp(offsets[sample_rows], {blockIdx.x, gridDim.x});
   for (std::int64_t at = share.first + lane(); at < share.last; at += warp_size) {
-    position = row_holding(offsets, sample_rows, at, position);
+    position = part_near(offsets, position, sample_rows, at);
     const std::int32_t column = pattern.col_idx[pattern.row_ptr[sample.row(position)] + (at - offsets[position])];
     keys[at] = static_cast<std::uint64_t>(position) << 32 | static_cast<std::uint64_t>(column);
     columns[at] = column;

@@ -9,6 +9,7 @@
 #include "core/csr.hpp"
 #include "core/host_device.hpp"
 #include "core/random.hpp"
+#include "core/search.hpp"
 #include "features/features.hpp"
 
 namespace autospmv::formats::cocktail {
@@ -109,15 +110,7 @@ struct InDenseBlock {
 
  private:
   [[nodiscard]] AUTOSPMV_HD std::int64_t first_from(std::int64_t low, std::int64_t high, std::int64_t column) const {
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (col_idx[middle] < column) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(low, high, [&](std::int64_t k) { return col_idx[k] < column; });
   }
 };
 

@@ -74,11 +74,6 @@ bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
 }
 
 template <class T>
-int value_bits_of(const BlockLayout& layout) {
-  return std::min(layout.value_bits, full_value_bits<T>);
-}
-
-template <class T>
 std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, std::int64_t nnz,
                                     const Device& device) {
   const double bytes =
@@ -114,8 +109,8 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
   const auto elements = slots * layout.r * layout.c + BlockMatrix<T>::read_past;
   Array<T> values(static_cast<std::size_t>(elements), device);
   if (!fill(matrix, blocks, values, device, stream)) return refuse_duplicates();
-  if (!encode(blocks.values, std::move(values), value_bits_of<T>(layout), nullptr, stream)) {
-    return Refusal{"values: more than " + std::to_string(layout.value_bits) + " bits are needed"};
+  if (!encode(blocks.values, std::move(values), value_bits_of<T>(layout.value_bits), nullptr, stream)) {
+    return refuse_encoding(value_bits_of<T>(layout.value_bits));
   }
   synchronize(device, stream);
   return blocks;
@@ -130,7 +125,7 @@ void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place plac
   const auto elements = blocks.block_columns.size() * static_cast<std::size_t>(blocks.layout.r * blocks.layout.c);
   Array<T> values(elements + BlockMatrix<T>::read_past, place);
   fill(matrix, blocks, values, place, stream);
-  encode(blocks.values, std::move(values), value_bits_of<T>(blocks.layout), nullptr, stream);
+  encode(blocks.values, std::move(values), value_bits_of<T>(blocks.layout.value_bits), nullptr, stream);
 }
 
 #define AUTOSPMV_BLOCKS(T)                                                                            \

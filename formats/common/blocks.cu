@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/search.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/blocks_steps.hpp"
 #include "formats/common/rules.hpp"
@@ -28,31 +29,6 @@ struct Rows {
   }
 };
 
-// The last of [first, last) whose offset is at most `at`, which that of the first is.
-template <class Offset>
-__device__ std::int64_t last_at_most(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t at) {
-  while (last - first > 1) {
-    const auto middle = first + (last - first) / 2;
-    if (offsets[middle] <= at) {
-      first = middle;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
-}
-
-// The same for one that is likely to be near the first.
-template <class Offset>
-__device__ std::int64_t next_at_most(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t at) {
-  std::int64_t step = 1;
-  while (first + step < last && offsets[first + step] <= at) {
-    first += step;
-    step *= 2;
-  }
-  return last_at_most(offsets, first, min(static_cast<long long>(last), static_cast<long long>(first + step)), at);
-}
-
 // Nonzeros of a warp, 32 at a time: neighbouring lanes read neighbouring nonzeros, and long rows are shared like short
 // ones. The search for the first row is the dearest step, so it is done once for all of them.
 constexpr int nonzeros_of_warp = 256;
@@ -62,9 +38,9 @@ __device__ void for_each_nonzero(const Rows<Offset>& matrix, const Body& body) {
   const auto first = global_thread() / cuda::warp_size * nonzeros_of_warp;
   if (first >= matrix.nnz) return;
   const auto last = min(static_cast<long long>(matrix.nnz), static_cast<long long>(first + nonzeros_of_warp));
-  auto row = last_at_most(matrix.row_ptr, 0, matrix.rows, first);
+  auto row = part_of(matrix.row_ptr, matrix.rows, first);
   for (auto k = first + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {
-    row = next_at_most(matrix.row_ptr, row, matrix.rows, k);
+    row = part_near(matrix.row_ptr, row, matrix.rows, k);
     body(row, k);
   }
 }
@@ -89,15 +65,7 @@ __device__ std::int64_t lower_bound(const Rows<Offset>& matrix, std::int64_t row
   } else {
     high = guess - 1;
   }
-  while (low < high) {
-    const auto middle = low + (high - low) / 2;
-    if (matrix.col_idx[middle] < column) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_point(low, high, [&](std::int64_t k) { return matrix.col_idx[k] < column; });
 }
 
 template <class Offset>
@@ -336,7 +304,7 @@ __global__ void place_blocks_kernel(BlockView blocks, const std::int32_t* block_
   const auto slot = global_thread();
   if (slot >= slots) return;
   const auto chunk = slot / blocks.slice;
-  const auto slice = last_at_most(blocks.slice_chunks, 0, blocks.slices, chunk);
+  const auto slice = part_of(blocks.slice_chunks, blocks.slices, chunk);
   const auto block_row = slice * blocks.slice + slot % blocks.slice;
   const auto block = chunk - blocks.slice_chunks[slice];
   const bool inside = block_row < blocks.block_rows && block < block_ptr[block_row + 1] - block_ptr[block_row];
@@ -349,17 +317,7 @@ __device__ std::int64_t find_block(const std::int32_t* columns, std::int64_t str
                                    std::uint32_t block, std::int64_t guess) {
   const auto column = [&](std::int64_t at) { return static_cast<std::uint32_t>(columns[at * stride]); };
   if (guess < count && column(guess) == block) return guess;
-  std::int64_t low = 0;
-  std::int64_t high = count;
-  while (low < high) {
-    const auto middle = low + (high - low) / 2;
-    if (column(middle) < block) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_point(std::int64_t{0}, count, [&](std::int64_t at) { return column(at) < block; });
 }
 
 // `lanes` threads a block row, whose place in the layout they look up once.

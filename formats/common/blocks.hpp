@@ -20,7 +20,6 @@
 // Columns of the matrix may come in any order; duplicates are refused, for two nonzeros would have one slot.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -67,7 +66,7 @@ template <class T>
 double block_bytes(const BlockLayout& layout, double block_rows, double block_slots) {
   const double elements = static_cast<double>(layout.r) * layout.c;
   const double slices = layout.slice > 0 ? block_rows / static_cast<double>(layout.slice) : 1;
-  const double value_bytes = static_cast<double>(std::min(layout.value_bits, full_value_bits<T>)) / 8;
+  const double value_bytes = static_cast<double>(value_bits_of<T>(layout.value_bits)) / 8;
   return block_slots * (4 + elements * value_bytes) + (slices + 2) * 4;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/search.hpp"
 #include "formats/common/absent.hpp"
 #include "formats/common/blocks_steps.hpp"
 #include "formats/common/dispatch.hpp"
@@ -105,17 +106,7 @@ struct BlockRow {
   [[nodiscard]] std::int64_t find(std::uint32_t block, std::int64_t guess) const {
     if (column(guess) == block) return guess;
     if (guess + 1 < chunks && column(guess + 1) == block) return guess + 1;
-    std::int64_t low = 0;
-    std::int64_t high = chunks;
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (column(middle) < block) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{0}, chunks, [&](std::int64_t chunk) { return column(chunk) < block; });
   }
 
   const std::int32_t* columns;

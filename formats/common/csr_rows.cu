@@ -8,40 +8,13 @@ namespace autospmv::formats {
 
 namespace {
 
-// Loads in flight per thread: four hide the latency of a row's entries, more cost registers that occupancy needs.
-constexpr int unroll = 4;
-
-// Threads lane, lane + threads, ... of a row: neighbouring threads read neighbouring entries. How many threads is no
-// template argument, as it costs a few additions among loads.
-template <class T, class Columns, class Values>
-__device__ __forceinline__ T partial_sum(const Columns& columns, const Values& values, std::int64_t first,
-                                         std::int64_t last, int lane, int threads, const T* x) {
-  T sum = 0;
-  std::int64_t k = first + lane;
-  for (; k + (unroll - 1) * threads < last; k += unroll * threads) {
-    std::int32_t column[unroll];
-    T value[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      column[u] = columns.at(k + u * threads);
-      value[u] = values.at(k + u * threads);
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) sum += value[u] * load_x(x + column[u]);
-  }
-  for (; k < last; k += threads) sum += values.at(k) * load_x(x + columns.at(k));
-  return sum;
-}
-
 constexpr int most_warps = 1024 / cuda::warp_size;
 
 // The sum over `threads` neighbouring threads, right in the first of them. `of_warp` has room for one element a warp.
 // More threads than a warp are those of a row in every row of the block: all threads come here together.
 template <class T>
 __device__ __forceinline__ T sum_threads(T sum, int lane, int threads, T* of_warp) {
-  for (int lanes = min(threads, cuda::warp_size) / 2; lanes > 0; lanes /= 2) {
-    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
-  }
+  sum = sum_lanes(sum, min(threads, cuda::warp_size));
   if (threads <= cuda::warp_size) return sum;
   const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
   if (lane % cuda::warp_size == 0) of_warp[warp] = sum;

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
@@ -12,22 +10,6 @@
 #include "formats/common/tile.cuh"
 
 namespace autospmv::formats {
-
-/// Loads neighbouring elements, in words of up to 16 bytes: the address is a multiple of all of their size.
-template <int Rows, class T, class LoadWord>
-__device__ __forceinline__ void load_neighbours(const T* address, T (&element)[Rows], const LoadWord& load_word) {
-  if constexpr (Rows == 1) {
-    element[0] = load_word(address);
-  } else {
-    constexpr int bytes = Rows * static_cast<int>(sizeof(T));
-    using Word = std::conditional_t<bytes % sizeof(int4) == 0, int4, int2>;
-    constexpr int count = bytes / static_cast<int>(sizeof(Word));
-    Word words[count];
-#pragma unroll
-    for (int w = 0; w < count; ++w) words[w] = load_word(reinterpret_cast<const Word*>(address) + w);
-    std::memcpy(element, words, bytes);
-  }
-}
 
 /// Values as they are, each read once a product.
 template <class T>

@@ -21,6 +21,7 @@
 #include "core/csr.hpp"
 #include "core/error.hpp"
 #include "core/host_device.hpp"
+#include "core/search.hpp"
 #include "formats/common/absent.hpp"
 #include "formats/format.hpp"
 
@@ -91,18 +92,7 @@ struct Diagonals {
 /// farther and farther on: rows of sorted columns meet their diagonals nearly one after the other.
 AUTOSPMV_HD inline std::int32_t position_of(std::int32_t offset, const std::int32_t* offsets, std::int32_t count,
                                             std::int32_t near) {
-  std::int32_t low = near >= 0 && near < count && offsets[near] <= offset ? near : 0;
-  std::int32_t step = 1;
-  while (step < count - low && offsets[low + step] <= offset) {
-    low += step;
-    step *= 2;
-  }
-  std::int32_t high = step < count - low ? low + step : count;
-  while (high - low > 1) {
-    const std::int32_t middle = low + (high - low) / 2;
-    (offsets[middle] <= offset ? low : high) = middle;
-  }
-  return low;
+  return part_near(offsets, near >= 0 && near < count && offsets[near] <= offset ? near : 0, count, offset);
 }
 
 /// Bytes of so many diagonals of one hack of all rows.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <limits>
 
 #include "core/parallel.hpp"
@@ -163,6 +162,10 @@ bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int
   encoded = {};
   encoded.full = std::move(values);
   return bits == full_value_bits<T>;
+}
+
+Refusal refuse_encoding(int value_bits) {
+  return {"values: more than " + std::to_string(value_bits) + " bits are needed"};
 }
 
 template <class T>

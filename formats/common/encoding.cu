@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
 #include "formats/common/encoding_steps.hpp"
 
@@ -63,16 +64,8 @@ __global__ void __launch_bounds__(default_block)
   __syncthreads();
   for (auto slot = first_slot(); slot < slots; slot += slot_stride()) {
     const Count bits = bits_of(values[slot]);
-    int low = 0;
-    for (int high = entries - 1; low < high;) {
-      const int middle = (low + high) / 2;
-      if (patterns[middle] < bits) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    indices[slot] = static_cast<std::uint8_t>(low);
+    const int at = partition_point(0, entries - 1, [&](int entry) { return patterns[entry] < bits; });
+    indices[slot] = static_cast<std::uint8_t>(at);
   }
 }
 
@@ -131,13 +124,12 @@ DistinctValues distinct_values(const Array<T>& values, const std::int32_t* colum
 }
 
 bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream) {
-  const auto lossy = cleared_flag(values.place(), stream);
-  auto* flag = const_cast<std::int32_t*>(lossy.data());
+  auto lossy = cleared_flag(values.place(), stream);
   const auto slots = static_cast<std::int64_t>(values.size());
   narrow_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, narrowed.data(),
-                                                                            flag);
+                                                                            lossy.data());
   cuda::check_launch();
-  return cuda::read(flag, stream) == 0;
+  return cuda::read(lossy.data(), stream) == 0;
 }
 
 template <class T>

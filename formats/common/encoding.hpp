@@ -13,6 +13,7 @@
 // Padding is a slot whose column is -1; in the shorter encodings, the largest distance stands for it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include "core/error.hpp"
 #include "core/host_device.hpp"
 #include "features/features.hpp"
+#include "formats/common/loads.hpp"
 
 namespace autospmv::formats {
 
@@ -29,6 +31,15 @@ namespace autospmv::formats {
 
 template <class T>
 inline constexpr int full_value_bits = 8 * static_cast<int>(sizeof(T));
+
+/// The bits of values in a layout, where 64 stands for those of T.
+template <class T>
+constexpr int value_bits_of(int bits) {
+  return std::min(bits, full_value_bits<T>);
+}
+
+/// What to say of values that turn out to need more.
+Refusal refuse_encoding(int value_bits);
 
 /// Values of a dictionary, the +0.0 at its start not among them.
 inline constexpr std::int64_t largest_dictionary = 255;
@@ -98,32 +109,12 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
 
 // ---- Readers, by value in a kernel. open() comes first.
 
-namespace detail {
-/// Matrix entries are read once a product: they should not push x out of a device's caches.
-template <class V>
-AUTOSPMV_HD inline V read_once(const V* address) {
-#ifdef __CUDA_ARCH__
-  return __ldcs(address);
-#else
-  return *address;
-#endif
-}
-template <class V>
-AUTOSPMV_HD inline V read_often(const V* address) {
-#ifdef __CUDA_ARCH__
-  return __ldg(address);
-#else
-  return *address;
-#endif
-}
-}  // namespace detail
-
 template <class T>
 struct FullValues {
   const T* values;
 
   AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return detail::read_once(values + slot); }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot); }
 };
 
 template <class T>
@@ -131,7 +122,7 @@ struct NarrowValues {
   const float* values;
 
   AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(detail::read_once(values + slot)); }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot)); }
 };
 
 template <class T>
@@ -140,9 +131,7 @@ struct DictionaryValues {
   const T* table;
 
   AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
-    return detail::read_often(table + detail::read_once(indices + slot));
-  }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_x(table + load_stream(indices + slot)); }
 };
 
 template <class T>
@@ -151,7 +140,7 @@ struct OneValue {
   T value{};
 
   // From memory, not with the kernel's arguments: a captured product must see new values.
-  AUTOSPMV_HD void open() { value = detail::read_often(table); }
+  AUTOSPMV_HD void open() { value = load_x(table); }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
 };
 
@@ -171,7 +160,7 @@ struct FullColumns {
   const std::int32_t* columns;
 
   AUTOSPMV_HD void open(std::int64_t /*unit*/) {}
-  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return detail::read_once(columns + slot); }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot); }
 };
 
 template <class Distance>
@@ -180,10 +169,10 @@ struct NearColumns {
   const std::int32_t* bases;
   std::int32_t base = 0;
 
-  AUTOSPMV_HD void open(std::int64_t unit) { base = detail::read_often(bases + unit); }
+  AUTOSPMV_HD void open(std::int64_t unit) { base = load_x(bases + unit); }
   [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
     constexpr std::int32_t padding = static_cast<Distance>(-1);
-    const std::int32_t distance = detail::read_once(distances + slot);
+    const std::int32_t distance = load_stream(distances + slot);
     return distance == padding ? -1 : base + distance;
   }
 };

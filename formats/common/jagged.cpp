@@ -1,5 +1,6 @@
 #include "formats/common/jagged.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/parallel.hpp"
@@ -139,11 +140,6 @@ void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::in
   host::fill(matrix, jagged, columns, values);
 }
 
-template <class T>
-int value_bits_of(const JaggedLayout& layout) {
-  return std::min(layout.value_bits, full_value_bits<T>);
-}
-
 }  // namespace
 
 template <class T>
@@ -160,8 +156,8 @@ Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayou
   Array<std::int32_t> columns(slots, device);
   Array<T> values(slots, device);
   fill(matrix, jagged, columns, values, device, stream);
-  if (!encode(jagged.values, std::move(values), value_bits_of<T>(layout), columns.data(), stream)) {
-    return Refusal{"values: more than " + std::to_string(layout.value_bits) + " bits are needed"};
+  if (!encode(jagged.values, std::move(values), value_bits_of<T>(layout.value_bits), columns.data(), stream)) {
+    return refuse_encoding(value_bits_of<T>(layout.value_bits));
   }
   encode(jagged.columns, std::move(columns), 32, {}, stream);
   synchronize(device, stream);
@@ -176,7 +172,8 @@ void refresh_jagged(JaggedMatrix<T>& jagged, const CsrView<T>& matrix, Place pla
   }
   Array<T> values(static_cast<std::size_t>(jagged.slots), place);
   fill(matrix, jagged, jagged.columns.full, values, place, stream);
-  encode(jagged.values, std::move(values), value_bits_of<T>(jagged.layout), jagged.columns.full.data(), stream);
+  encode(jagged.values, std::move(values), value_bits_of<T>(jagged.layout.value_bits), jagged.columns.full.data(),
+         stream);
 }
 
 template <class T>

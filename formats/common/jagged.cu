@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/search.hpp"
 #include "formats/common/jagged_steps.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
@@ -29,16 +30,8 @@ __global__ void reaches_kernel(const std::int32_t* lengths, std::int64_t rows, s
                                std::int64_t* reaches) {
   const auto diagonal = global_thread();
   if (diagonal > diagonals) return;
-  std::int64_t low = 0;
-  for (std::int64_t high = rows; low < high;) {
-    const auto middle = low + (high - low) / 2;
-    if (lengths[middle] > diagonal) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  reaches[diagonal] = (low + pad - 1) / pad * pad;
+  const auto reach = partition_point(std::int64_t{0}, rows, [&](std::int64_t p) { return lengths[p] > diagonal; });
+  reaches[diagonal] = (reach + pad - 1) / pad * pad;
 }
 
 // A warp turns rows that are neighbours in the order into pieces of diagonals; long rows are shared by the warps of one

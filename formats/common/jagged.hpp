@@ -10,7 +10,6 @@
 // so padding is never read.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -49,7 +48,7 @@ struct JaggedMatrix {
 /// Bytes of a layout with so many slots in all; also what one product reads of it.
 template <class T>
 double jagged_bytes(const JaggedLayout& layout, const Features& features, double slots) {
-  const double bits = 32 + std::min(layout.value_bits, full_value_bits<T>);
+  const double bits = 32 + value_bits_of<T>(layout.value_bits);
   return slots * bits / 8 + static_cast<double>(features.rows) * 8 + static_cast<double>(features.npr_max) * 8;
 }
 

@@ -2,21 +2,53 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "core/cuda/launch.hpp"
+#include "formats/common/loads.hpp"
 
 namespace autospmv::formats {
 
-/// Matrix entries are read once a product: they should not push x out of the caches.
-template <class V>
-__device__ __forceinline__ V load_stream(const V* address) {
-  return __ldcs(address);
+/// Loads neighbouring elements, in words of up to 16 bytes: the address is a multiple of all of their size.
+template <int Rows, class T, class LoadWord>
+__device__ __forceinline__ void load_neighbours(const T* address, T (&element)[Rows], const LoadWord& load_word) {
+  if constexpr (Rows == 1) {
+    element[0] = load_word(address);
+  } else {
+    constexpr int bytes = Rows * static_cast<int>(sizeof(T));
+    using Word = std::conditional_t<bytes % sizeof(int4) == 0, int4, int2>;
+    constexpr int count = bytes / static_cast<int>(sizeof(Word));
+    Word words[count];
+#pragma unroll
+    for (int w = 0; w < count; ++w) words[w] = load_word(reinterpret_cast<const Word*>(address) + w);
+    std::memcpy(element, words, bytes);
+  }
 }
 
-/// x is read again and again, through the read-only path.
-template <class V>
-__device__ __forceinline__ V load_x(const V* address) {
-  return __ldg(address);
+/// What thread `lane` of `threads` adds up of the entries [first, last) of one row: entries lane, lane + threads, ...,
+/// as neighbouring threads read neighbouring entries. How many threads is no template argument, as it costs a few
+/// additions among loads.
+template <class T, class Columns, class Values>
+__device__ __forceinline__ T partial_sum(const Columns& columns, const Values& values, std::int64_t first,
+                                         std::int64_t last, int lane, int threads, const T* x) {
+  // Loads in flight per thread: four hide the latency of a row's entries, more cost registers that occupancy needs.
+  constexpr int unroll = 4;
+  T sum = 0;
+  std::int64_t k = first + lane;
+  for (; k + (unroll - 1) * threads < last; k += unroll * threads) {
+    std::int32_t column[unroll];
+    T value[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      column[u] = columns.at(k + u * threads);
+      value[u] = values.at(k + u * threads);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * load_x(x + column[u]);
+  }
+  for (; k < last; k += threads) sum += values.at(k) * load_x(x + columns.at(k));
+  return sum;
 }
 
 /// y = alpha sum + beta y; y is not read where beta is 0, for it may hold anything.
@@ -25,7 +57,16 @@ __device__ __forceinline__ void store_row(T* y, std::int64_t row, T alpha, T sum
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
-/// The sum over `Lanes` neighbouring lanes, a power of two up to a warp; right in the first of them.
+/// The sum over so many neighbouring lanes, a power of two up to a warp; right in the first of them.
+template <class T>
+__device__ __forceinline__ T sum_lanes(T value, int lanes) {
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(distance));
+  }
+  return value;
+}
+
+/// The sum over `Lanes` neighbouring lanes, the same for a number that the compiler knows.
 template <int Lanes, class T>
 __device__ __forceinline__ T sum_lanes(T value) {
 #pragma unroll

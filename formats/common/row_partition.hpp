@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/parallel.hpp"
+#include "core/search.hpp"
 
 namespace autospmv::formats {
 
@@ -14,34 +15,32 @@ namespace autospmv::formats {
 template <class Offset>
 Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
   const auto first_row_from = [&](std::int64_t work) {
-    std::int64_t low = 0;
-    std::int64_t high = rows;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(row_ptr[middle]) + middle < work) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
   };
   const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
   const auto [first, last] = share_of(work, share, shares);
   return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
 }
 
-/// Calls body(Share of rows) until all rows are taken, on all threads. Equal nonzeros are not equal times where x is
+/// Calls body(share, shares) for all shares of some work, on all threads. Equal work is not equal time where x is
 /// scattered or a core is busy with something else: several shares a thread, taken as they come. Which thread takes a
-/// row must change nothing in its result. `weight` says how many elements each of what row_ptr counts stands for.
-template <class Offset, class Body>
-void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
+/// share must change nothing in its result.
+template <class Body>
+void for_each_taken(std::int64_t work, const Body& body) {
   constexpr int shares_of_thread = 4;
   std::atomic<int> taken{0};
-  parallel_region((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int /*thread*/, int threads) {
+  parallel_region(work, [&](int /*thread*/, int threads) {
     const int shares = threads * shares_of_thread;
-    for (int share = taken++; share < shares; share = taken++) body(rows_of_share(row_ptr, rows, share, shares));
+    for (int share = taken++; share < shares; share = taken++) body(share, shares);
   });
+}
+
+/// Calls body(Share of rows) until all rows are taken, on all threads. `weight` says how many elements each of what
+/// row_ptr counts stands for.
+template <class Offset, class Body>
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
+  for_each_taken((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight,
+                 [&](int share, int shares) { body(rows_of_share(row_ptr, rows, share, shares)); });
 }
 
 }  // namespace autospmv::formats

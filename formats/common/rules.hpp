@@ -90,7 +90,8 @@ inline double idle_threads(const Features& features, std::int64_t threads) {
 
 /// How much longer than its share of the matrix a walk of `steps` steps, one after another, keeps the device busy.
 inline double longest_walk(const Features& features, double steps, const Device& device) {
-  const double width = 256.0 * std::max(1, device.multiprocessors);
+  const int threads = device.backend == Backend::cuda ? 256 : 1;  // that take turns at the memory of a multiprocessor
+  const double width = static_cast<double>(threads) * std::max(1, device.multiprocessors);
   return std::max(1.0, steps / std::max(32.0, static_cast<double>(features.nnz) / width));
 }
 

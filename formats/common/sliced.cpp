@@ -90,9 +90,9 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
   auto [columns, values] = filled(matrix, sliced, device, stream);
-  const int value_bits = std::min(layout.value_bits, full_value_bits<T>);
+  const int value_bits = value_bits_of<T>(layout.value_bits);
   if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
-    return Refusal{"values: more than " + std::to_string(value_bits) + " bits are needed"};
+    return refuse_encoding(value_bits);
   }
   const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
   if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
@@ -109,7 +109,7 @@ void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place pla
     return;
   }
   auto [columns, values] = filled(matrix, sliced, place, stream);
-  const int value_bits = std::min(sliced.layout.value_bits, full_value_bits<T>);
+  const int value_bits = value_bits_of<T>(sliced.layout.value_bits);
   encode(sliced.values, std::move(values), value_bits, columns.data(), stream);
   synchronize(place, stream);  // before the columns go
 }

@@ -14,7 +14,6 @@
 // ones from the smallest of the chunk.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -68,7 +67,7 @@ double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots)
   const double slices = layout.slice_rows > 0 ? count / static_cast<double>(layout.slice_rows) : 1;
   const double per_row = (layout.sort_window > 1 ? 4 : 0) + (layout.keep_lengths ? 4 : 0);
   const double bases = layout.column_bits < 32 ? slices : 0;
-  const double bits = layout.column_bits + std::min(layout.value_bits, full_value_bits<T>);
+  const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
   return slots * bits / 8 + count * per_row + (slices + 2 + bases) * 4;
 }
 

@@ -2,6 +2,7 @@
 // prediction and conversion are the same.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "formats/common/rules.hpp"
@@ -15,7 +16,7 @@ class SlicedFormat : public Format<T> {
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final {
     if (auto refusal = refuse(params, device)) return *refusal;
     const auto layout = layout_of(params);
-    if (auto refusal = refuse_value_bits<T>(features, std::min(layout.value_bits, full_value_bits<T>))) return *refusal;
+    if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
     // Of slices of 32 rows in their own order: sorting brings rows together that are further apart.
     if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
     Cost cost;

@@ -70,15 +70,6 @@ std::int64_t lay_out(const CsrView<T>& matrix, ClassTable& table, Place place, S
   return host::scan_chunks(ell.group_chunks);
 }
 
-// The longest row keeps its threads busy while the others are done: its entries a thread over those of an even share.
-double longest_walk(const Features& features, const Device& device) {
-  const bool on_cuda = device.backend == Backend::cuda;
-  const double threads_of_row = on_cuda ? largest_block : 1;
-  const double threads = on_cuda ? 256.0 * device.multiprocessors : device.multiprocessors;
-  const double even = std::max(32.0, static_cast<double>(features.nnz) / std::max(1.0, threads));
-  return std::max(1.0, static_cast<double>(features.npr_max) / threads_of_row / even);
-}
-
 }  // namespace
 
 template <class T>
@@ -107,7 +98,9 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   const double csr = csr_bytes<T>(features.rows, features.nnz);
   if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
-  cost.imbalance = longest_walk(features, device);
+  // The longest row has the threads of a block.
+  const double threads = device.backend == Backend::cuda ? largest_block : 1;
+  cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max) / threads, device);
   return cost;
 }
 

@@ -1,6 +1,6 @@
 #include "core/cuda/check.hpp"
+#include "core/search.hpp"
 #include "formats/common/kernel.cuh"
-#include "formats/common/search.cuh"
 #include "formats/common/warp_ell_steps.hpp"
 
 namespace autospmv::formats::cuda_steps {

@@ -3,11 +3,9 @@
 
 #include <cusparse.h>
 
-#include <mutex>
-
 #include "core/array.hpp"
-#include "core/cuda/check.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/turns.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats::cusparse_csr {
@@ -59,33 +57,23 @@ class CusparseOperator final : public Operator<T> {
     check(cusparseSpMV_preprocess(library_.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_.handle, x_.handle,
                                   &zero, y_.handle, data_type<T>, algorithm_, buffer_.data()));
     synchronize(device, stream);
-    cuda::check(cudaEventCreateWithFlags(&last_use_.handle, cudaEventDisableTiming));
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
-    // The library handle, the vector descriptors and the external buffer serve one product at a time: threads take
-    // turns, and a product on another stream runs after the last one. A stream that is being captured is left to
-    // its own order, for an event recorded outside a graph cannot be waited for inside it.
-    const std::scoped_lock lock(mutex_);
-    cudaStreamCaptureStatus capture{};
-    cuda::check(cudaStreamIsCapturing(stream.handle, &capture));
-    const bool eager = capture == cudaStreamCaptureStatusNone;
-    if (eager && used_ && stream != last_stream_) cuda::check(cudaStreamWaitEvent(stream.handle, last_use_.handle, 0));
-    check(cusparseSetStream(library_.handle, stream.handle));
-    check(cusparseDnVecSetValues(x_as_mutable(), const_cast<T*>(x)));
-    check(cusparseDnVecSetValues(y_.handle, y));
-    check(cusparseSpMV(library_.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_.handle, x_.handle, &beta,
-                       y_.handle, data_type<T>, algorithm_, buffer_bytes()));
-    if (eager) {
-      cuda::check(cudaEventRecord(last_use_.handle, stream.handle));
-      last_stream_ = stream;
-      used_ = true;
-    }
+    // The library handle, the vector descriptors and the external buffer serve one product at a time.
+    turns_.take(stream, [&] {
+      check(cusparseSetStream(library_.handle, stream.handle));
+      check(cusparseDnVecSetValues(x_as_mutable(), const_cast<T*>(x)));
+      check(cusparseDnVecSetValues(y_.handle, y));
+      check(cusparseSpMV(library_.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_.handle, x_.handle, &beta,
+                         y_.handle, data_type<T>, algorithm_, buffer_bytes()));
+    });
   }
 
   void update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
-    const std::scoped_lock lock(mutex_);
-    check(cusparseSpMatSetValues(const_cast<cusparseSpMatDescr_t>(matrix_.handle), const_cast<T*>(matrix.values)));
+    turns_.pause([&] {
+      check(cusparseSpMatSetValues(const_cast<cusparseSpMatDescr_t>(matrix_.handle), const_cast<T*>(matrix.values)));
+    });
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return buffer_.bytes(); }
@@ -103,10 +91,7 @@ class CusparseOperator final : public Operator<T> {
   Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat> matrix_;
   Owned<cusparseConstDnVecDescr_t, cusparseDestroyDnVec> x_;
   Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
-  Owned<cudaEvent_t, cudaEventDestroy> last_use_;
-  mutable std::mutex mutex_;
-  mutable Stream last_stream_;
-  mutable bool used_ = false;
+  Turns turns_;
 };
 
 template <class T>

@@ -88,7 +88,7 @@ namespace {
 
 template <class T>
 double rest_bytes(double rows, double entries, int value_bits) {
-  return rows * 8 + entries * (8 + static_cast<double>(std::min(value_bits, full_value_bits<T>)) / 8);
+  return rows * 8 + entries * (8 + static_cast<double>(value_bits_of<T>(value_bits)) / 8);
 }
 
 template <class T>
@@ -119,7 +119,7 @@ class HybOperator final : public Operator<T> {
 
   /// False where the values need more bits than the layout has for them; they are then stored in full.
   bool fill_rest(const CsrView<T>& matrix, Stream stream) {
-    const int bits = std::min(regular_.layout.value_bits, full_value_bits<T>);
+    const int bits = value_bits_of<T>(regular_.layout.value_bits);
     if (rest_.values.bits == full_value_bits<T> && !rest_.values.full.empty()) {
       fill(matrix, rest_.values.full, stream);
       return bits == full_value_bits<T>;
@@ -225,7 +225,8 @@ class Hyb final : public Format<T> {
     rest.rows = Array<std::int32_t>(entries, device);
     rest.columns = Array<std::int32_t>(entries, device);
     auto built = std::make_unique<HybOperator<T>>(std::move(*regular), std::move(rest), device);
-    if (!built->fill_rest(matrix, setup_stream(device))) return Refusal{"values: more bits are needed"};
+    if (!built->fill_rest(matrix, setup_stream(device)))
+      return refuse_encoding(value_bits_of<T>(layout_of(params).value_bits));
     synchronize(device, setup_stream(device));
     return std::unique_ptr<Operator<T>>(std::move(built));
   }

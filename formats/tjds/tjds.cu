@@ -3,8 +3,8 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/search.hpp"
 #include "formats/common/kernel.cuh"
-#include "formats/common/search.cuh"
 #include "formats/common/sliced_steps.hpp"
 #include "formats/common/vectors.hpp"
 #include "formats/tjds/tjds.hpp"
@@ -37,17 +37,7 @@ __global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nn
                                       std::int64_t* first_of) {
   const auto column = global_thread();
   if (column > cols) return;
-  std::int64_t low = 0;
-  std::int64_t high = nnz;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (static_cast<std::int64_t>(keys[middle]) < column) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  first_of[column] = low;
+  first_of[column] = partition_point(std::int64_t{0}, nnz, [&](std::int64_t k) { return keys[k] < column; });
 }
 
 template <class Offset>
@@ -81,17 +71,8 @@ __global__ void diagonal_lengths_kernel(const std::int64_t* first_of, const std:
   if (diagonal >= diagonals) return;
   const auto block = part_of(block_diagonals, blocks, diagonal);
   const auto depth = diagonal - block_diagonals[block];
-  std::int64_t low = block_columns[block];
-  std::int64_t high = block_columns[block + 1];
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (length_of(first_of, columns[middle]) > depth) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  lengths[diagonal] = low - block_columns[block];
+  const auto reached = [&](std::int64_t place) { return length_of(first_of, columns[place]) > depth; };
+  lengths[diagonal] = partition_point(block_columns[block], block_columns[block + 1], reached) - block_columns[block];
 }
 
 __global__ void place_entries_kernel(const std::int64_t* first_of, const std::uint32_t* nonzeros,
@@ -123,17 +104,7 @@ struct BlockView {
 
   // The diagonals, of `count`, that every lane of a warp finds an entry in: they come first.
   [[nodiscard]] __device__ std::int64_t wide_diagonals(std::int64_t count) const {
-    std::int64_t low = 0;
-    std::int64_t high = count;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (length(middle) >= cuda::warp_size) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{0}, count, [&](std::int64_t i) { return length(i) >= cuda::warp_size; });
   }
 
   // The entries that the column at this place has in the first `count` diagonals, which are neighbours of those that

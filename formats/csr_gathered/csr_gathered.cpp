@@ -1,0 +1,165 @@
+#include "formats/csr_gathered/csr_gathered.hpp"
+
+#include <algorithm>
+
+#include "formats/common/row_partition.hpp"
+#include "formats/common/row_sum.hpp"
+#include "formats/common/rules.hpp"
+#include "formats/common/simd.hpp"
+
+namespace autospmv::formats::csr_gathered {
+
+namespace host {
+
+namespace {
+
+// Elements of x that are gathered at a time.
+constexpr std::int64_t strip = 1024;
+
+template <int Lanes, class T, class Offset>
+AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_ptr, Share rows, T alpha, const T* x,
+                                   T beta, T* y) {
+  T gathered[strip];
+  const auto end = static_cast<std::int64_t>(row_ptr[rows.last]);
+  auto k = static_cast<std::int64_t>(row_ptr[rows.first]);
+  auto first_gathered = k;
+  auto last_gathered = k;
+  for (auto row = rows.first; row < rows.last; ++row) {
+    const auto last = static_cast<std::int64_t>(row_ptr[row + 1]);
+    T sum = 0;
+    while (k < last) {
+      if (k == last_gathered) {
+        first_gathered = k;
+        last_gathered = std::min(end, k + strip);
+        for (auto i = k; i < last_gathered; ++i) gathered[i - k] = x[matrix.col_idx[i]];
+      }
+      const auto until = std::min(last, last_gathered);
+      const T* values = matrix.values + k;
+      const T* elements = gathered + (k - first_gathered);
+      sum +=
+          row_sum<Lanes, T>(until - k, [&](std::int64_t i) AUTOSPMV_INLINE_LAMBDA { return values[i] * elements[i]; });
+      k = until;
+    }
+    y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+  }
+}
+
+// Multiversioned functions cannot be templates, so one overload stands for each type.
+#define AUTOSPMV_ROWS(T, Offset)                                                                             \
+  AUTOSPMV_MULTIVERSION_SCALAR void rows_version(const CsrView<T>& matrix, const Offset* row_ptr, int lanes, \
+                                                 Share rows, T alpha, const T* x, T beta, T* y) {            \
+    if (lanes == 4) return multiply_rows<4>(matrix, row_ptr, rows, alpha, x, beta, y);                       \
+    multiply_rows<16>(matrix, row_ptr, rows, alpha, x, beta, y);                                             \
+  }
+AUTOSPMV_ROWS(float, std::int32_t)
+AUTOSPMV_ROWS(float, std::int64_t)
+AUTOSPMV_ROWS(double, std::int32_t)
+AUTOSPMV_ROWS(double, std::int64_t)
+#undef AUTOSPMV_ROWS
+
+template <class T>
+class CsrGatheredOperator final : public Operator<T> {
+ public:
+  CsrGatheredOperator(const CsrView<T>& matrix, int lanes) : matrix_(matrix), lanes_(lanes) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream /*stream*/) const override {
+    std::visit(
+        [&](const auto* row_ptr) {
+          for_each_share(row_ptr, matrix_.rows,
+                         [&](Share rows) { rows_version(matrix_, row_ptr, lanes_, rows, alpha, x, beta, y); });
+        },
+        matrix_.row_ptr);
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+
+  [[nodiscard]] std::int64_t bytes() const override { return 0; }
+
+ private:
+  CsrView<T> matrix_;
+  int lanes_;
+};
+
+}  // namespace
+
+}  // namespace host
+
+namespace {
+
+template <class T>
+class CsrGathered final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "csr_gathered",
+        .version = 1,
+        .summary = "CSR, x gathered into the place of the columns, T threads a row",
+        .paper =
+            "Yin, Zhang, Xu, Hu, He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 3.1: "
+            "CSR-M, with T = 32 in table III and T = 16, block = 256 in 5.1",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    if (device.backend == Backend::host) return {{"T", {4, 16}}};
+    const auto threads = std::max<std::int64_t>(2, power_of_two_above(features.npr_mean / 2, 32));
+    return {{"T", threads == 16 ? Values{16, 32} : Values{threads, 16}}, {"block", {256}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const double csr = csr_bytes<T>(features.rows, features.nnz);
+    Cost cost;
+    cost.bytes = csr + vector_bytes<T>(features);
+    if (device.backend == Backend::host) return cost;
+    cost.storage_bytes = gathered_bytes(features.nnz);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    cost.bytes += 2 * cost.storage_bytes;  // written and read
+    cost.launches = 2;
+    const auto threads = params["T"];
+    const double steps = static_cast<double>(features.npr_max) / static_cast<double>(threads);
+    cost.imbalance = idle_threads(features, threads) * longest_walk(features, steps, device);
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const auto threads = static_cast<int>(params["T"]);
+    if constexpr (built_with_cuda) {
+      if (device.backend == Backend::cuda) {
+        const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
+        if (auto refusal = refuse_allocation(gathered_bytes(matrix.nnz), csr, device)) return *refusal;
+        return device::make_operator(matrix, {threads, static_cast<int>(params["block"])}, device);
+      }
+    }
+    return std::unique_ptr<Operator<T>>(std::make_unique<host::CsrGatheredOperator<T>>(matrix, threads));
+  }
+
+ private:
+  using Values = std::vector<std::int64_t>;
+
+  static double gathered_bytes(std::int64_t nnz) { return static_cast<double>(nnz) * sizeof(T); }
+
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {{"T", {4, 16}}};
+    return {{"T", {2, 4, 8, 16, 32}}, {"block", {128, 256, 512}}};
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const CsrGathered<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::csr_gathered

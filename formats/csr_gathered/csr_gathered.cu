@@ -1,0 +1,119 @@
+#include "formats/csr_gathered/csr_gathered.hpp"
+
+#include <bit>
+
+#include "core/array.hpp"
+#include "core/cuda/check.hpp"
+#include "formats/common/kernel.cuh"
+#include "formats/common/turns.hpp"
+
+namespace autospmv::formats::csr_gathered::device {
+
+namespace {
+
+// Independent loads of a thread.
+constexpr int unroll = 4;
+
+template <class T>
+__global__ void gather_kernel(const std::int32_t* col_idx, std::int64_t nnz, const T* __restrict__ x,
+                              T* __restrict__ gathered) {
+  const int block = static_cast<int>(blockDim.x);
+  const auto first = static_cast<std::int64_t>(blockIdx.x) * block * unroll + threadIdx.x;
+  std::int32_t column[unroll];
+#pragma unroll
+  for (int u = 0; u < unroll; ++u) column[u] = first + u * block < nnz ? load_stream(col_idx + first + u * block) : -1;
+  T element[unroll];
+#pragma unroll
+  for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
+#pragma unroll
+  for (int u = 0; u < unroll; ++u) {
+    if (column[u] >= 0) gathered[first + u * block] = element[u];
+  }
+}
+
+template <class T, class Offset>
+__global__ void multiply_kernel(std::int64_t rows, const Offset* row_ptr, const T* values, const T* gathered,
+                                int log_threads, T alpha, T beta, T* y) {
+  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto row = thread >> log_threads;
+  const int threads = 1 << log_threads;
+  const int lane = static_cast<int>(threadIdx.x) & (threads - 1);
+  const bool inside = row < rows;
+  const std::int64_t last = inside ? row_ptr[row + 1] : 0;
+  std::int64_t k = (inside ? row_ptr[row] : 0) + lane;
+  T sum = 0;
+  for (; k + (unroll - 1) * threads < last; k += unroll * threads) {
+    T value[unroll];
+    T element[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      value[u] = load_stream(values + k + u * threads);
+      element[u] = load_stream(gathered + k + u * threads);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
+  }
+  for (; k < last; k += threads) sum += load_stream(values + k) * load_stream(gathered + k);
+  sum = sum_lanes(sum, threads);
+  if (inside && lane == 0) store_row(y, row, alpha, sum, beta);
+}
+
+template <class T>
+class CsrGatheredOperator final : public Operator<T> {
+ public:
+  CsrGatheredOperator(const CsrView<T>& matrix, const Shape& shape, Place place)
+      : matrix_(matrix), shape_(shape), gathered_(static_cast<std::size_t>(matrix.nnz), place) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    if (matrix_.rows == 0) return;
+    turns_.take(stream, [&] {
+      gather(x, stream);
+      multiply(alpha, beta, y, stream);
+    });
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+
+  [[nodiscard]] std::int64_t bytes() const override { return gathered_.bytes(); }
+
+ private:
+  void gather(const T* x, Stream stream) const {
+    if (matrix_.nnz == 0) return;
+    const auto grid = cuda::grid_for((matrix_.nnz + unroll - 1) / unroll, shape_.block);
+    gather_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.col_idx, matrix_.nnz, x, scratch());
+    cuda::check_launch();
+  }
+
+  void multiply(T alpha, T beta, T* y, Stream stream) const {
+    const auto grid = cuda::grid_for(matrix_.rows * shape_.threads, shape_.block);
+    const int log_threads = std::countr_zero(static_cast<unsigned>(shape_.threads));
+    std::visit(
+        [&](const auto* row_ptr) {
+          multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.rows, row_ptr, matrix_.values,
+                                                                    gathered_.data(), log_threads, alpha, beta, y);
+        },
+        matrix_.row_ptr);
+    cuda::check_launch();
+  }
+
+  // A product changes nothing of the operator but its scratch memory.
+  [[nodiscard]] T* scratch() const { return const_cast<T*>(gathered_.data()); }
+
+  CsrView<T> matrix_;
+  Shape shape_;
+  Array<T> gathered_;
+  Turns turns_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Operator<T>> make_operator(const CsrView<T>& matrix, const Shape& shape, Place place) {
+  const DeviceScope scope(place);
+  return std::make_unique<CsrGatheredOperator<T>>(matrix, shape, place);
+}
+
+template std::unique_ptr<Operator<float>> make_operator(const CsrView<float>&, const Shape&, Place);
+template std::unique_ptr<Operator<double>> make_operator(const CsrView<double>&, const Shape&, Place);
+
+}  // namespace autospmv::formats::csr_gathered::device
