@@ -27,6 +27,12 @@ struct Device : Place {
   std::int64_t cache_bytes = 0;  ///< CUDA: L2; host: last-level cache
   std::string toolkit;           ///< CUDA: runtime version; host: compiler
   std::string driver;            ///< CUDA: driver version; host: empty
+  /// CUDA: what a multiprocessor holds at once, and the shared memory that a block may ask for. Every device that CUDA
+  /// supports has at least these.
+  int threads_of_multiprocessor = 1024;
+  int blocks_of_multiprocessor = 16;
+  std::int64_t shared_bytes_of_multiprocessor = 64 << 10;
+  std::int64_t shared_bytes_of_block = 48 << 10;
 };
 
 /// This machine's processor, with as many threads as OpenMP uses now.

@@ -96,6 +96,10 @@ std::vector<Device> devices() {
     device.cache_bytes = properties.l2CacheSize;
     device.toolkit = "CUDA " + version_text(runtime);
     device.driver = version_text(driver);
+    device.threads_of_multiprocessor = properties.maxThreadsPerMultiProcessor;
+    device.blocks_of_multiprocessor = properties.maxBlocksPerMultiProcessor;
+    device.shared_bytes_of_multiprocessor = static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor);
+    device.shared_bytes_of_block = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
     all.push_back(std::move(device));
   }
   return all;

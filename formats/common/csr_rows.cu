@@ -8,24 +8,6 @@ namespace autospmv::formats {
 
 namespace {
 
-constexpr int most_warps = 1024 / cuda::warp_size;
-
-// The sum over `threads` neighbouring threads, right in the first of them. `of_warp` has room for one element a warp.
-// More threads than a warp are those of a row in every row of the block: all threads come here together.
-template <class T>
-__device__ __forceinline__ T sum_threads(T sum, int lane, int threads, T* of_warp) {
-  sum = sum_lanes(sum, min(threads, cuda::warp_size));
-  if (threads <= cuda::warp_size) return sum;
-  const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
-  if (lane % cuda::warp_size == 0) of_warp[warp] = sum;
-  __syncthreads();
-  if (lane == 0) {
-    for (int other = 1; other < threads / cuda::warp_size; ++other) sum += of_warp[warp + other];
-  }
-  __syncthreads();
-  return sum;
-}
-
 __device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, std::int64_t row) {
   return row_ids == nullptr ? row : row_ids[row];
 }

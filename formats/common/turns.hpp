@@ -1,35 +1,55 @@
-// For operators whose products share scratch memory: one product at a time, on CUDA.
+// Products of one operator that share its scratch memory take turns.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <mutex>
 
-#include "core/cuda/check.hpp"
+#include "core/device.hpp"
 #include "core/stream.hpp"
+
+struct CUevent_st;
 
 namespace autospmv::formats {
 
+namespace device {
+CUevent_st* create_event(Place place);
+void destroy_event(CUevent_st* event) noexcept;
+bool is_capturing(Stream stream);
+void wait_for(CUevent_st* event, Stream stream);
+void record(CUevent_st* event, Stream stream);
+}  // namespace device
+
+/// One product at a time: host threads wait for each other, and work on another stream is ordered behind the last,
+/// without the host waiting. A stream that is being captured is left to its own order, for an event recorded outside a
+/// graph cannot be waited for inside it: graphs that hold the same operator must not run at once.
 class Turns {
  public:
-  Turns() { cuda::check(cudaEventCreateWithFlags(&last_use_, cudaEventDisableTiming)); }
-  ~Turns() { cuda::ignore(cudaEventDestroy(last_use_)); }
+  explicit Turns(Place place) : place_(place) {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) last_use_ = device::create_event(place_);
+    }
+  }
+  ~Turns() {
+    if constexpr (built_with_cuda) {
+      if (last_use_ != nullptr) device::destroy_event(last_use_);
+    }
+  }
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  /// Calls launch(), which gives one product to the stream. Threads take turns, and a product on another stream runs
-  /// after the last one. A stream that is being captured is left to its own order, for an event recorded outside a
-  /// graph cannot be waited for inside it.
-  template <class Launch>
-  void take(Stream stream, const Launch& launch) const {
+  /// Calls body(), which gives one product to the stream.
+  template <class Body>
+  void take(Stream stream, const Body& body) const {
     const std::scoped_lock lock(mutex_);
-    cudaStreamCaptureStatus capture{};
-    cuda::check(cudaStreamIsCapturing(stream.handle, &capture));
-    const bool eager = capture == cudaStreamCaptureStatusNone;
-    if (eager && used_ && stream != last_stream_) cuda::check(cudaStreamWaitEvent(stream.handle, last_use_, 0));
-    launch();
-    if (eager) {
-      cuda::check(cudaEventRecord(last_use_, stream.handle));
+    bool ordered = false;
+    if constexpr (built_with_cuda) {
+      ordered = place_.backend == Backend::cuda && !device::is_capturing(stream);
+      if (ordered && used_ && stream != last_stream_) device::wait_for(last_use_, stream);
+    }
+    body();
+    if constexpr (built_with_cuda) {
+      if (ordered) device::record(last_use_, stream);
+    }
+    if (ordered) {
       last_stream_ = stream;
       used_ = true;
     }
@@ -43,7 +63,8 @@ class Turns {
   }
 
  private:
-  cudaEvent_t last_use_ = nullptr;
+  Place place_;
+  CUevent_st* last_use_ = nullptr;
   mutable std::mutex mutex_;
   mutable Stream last_stream_;
   mutable bool used_ = false;

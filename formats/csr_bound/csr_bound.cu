@@ -151,7 +151,8 @@ class CsrBoundOperator final : public Operator<T> {
   CsrBoundOperator(const CsrView<T>& matrix, const Shape& shape, Place place, Stream stream)
       : matrix_(matrix),
         shape_(shape),
-        bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, shape.length)), place) {
+        bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, shape.length)), place),
+        turns_(place) {
     if (matrix.rows == 0) return;
     // No row goes on from a single fragment.
     if (shape.merge && bounds_.size() > 1) parts_ = Array<T>(2 * bounds_.size(), place);

@@ -62,7 +62,7 @@ template <class T>
 class CsrGatheredOperator final : public Operator<T> {
  public:
   CsrGatheredOperator(const CsrView<T>& matrix, const Shape& shape, Place place)
-      : matrix_(matrix), shape_(shape), gathered_(static_cast<std::size_t>(matrix.nnz), place) {}
+      : matrix_(matrix), shape_(shape), gathered_(static_cast<std::size_t>(matrix.nnz), place), turns_(place) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     if (matrix_.rows == 0) return;

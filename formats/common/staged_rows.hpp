@@ -1,0 +1,152 @@
+// Products of CSR by row blocks. The products of a block's nonzeros are staged where its threads can all see them, read
+// in the order of memory whatever the rows' lengths; then the rows are summed from there.
+//
+//   rows         a b c | d e | f        block of three rows
+//   staged       ax bx cx dx ex fx      thread 0 writes ax, thread 1 bx, ...: every load is coalesced
+//   y            ax + bx + cx, dx + ex, fx     as many threads a row as there are for each, their sums by shuffles
+//
+// On CUDA,
+// - staged products lie in shared memory with a gap after every 128 bytes, so that rows of equal length do not begin in
+//   the same bank;
+// - a row much longer than its block's others is summed by a warp;
+// - a row that is alone in its block is summed by all of its threads, in registers;
+// - a row that is cut into parts leaves a sum a part, and whichever block comes last adds them up in their order: one
+//   launch, and the same bits every time. Only such matrices need scratch memory, and products then take turns.
+// On the host a thread stages the products of a block in its cache, and sums of parts are added after the parallel
+// loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/array.hpp"
+#include "core/csr.hpp"
+#include "formats/common/encoding.hpp"
+#include "formats/common/row_blocks.hpp"
+#include "formats/common/rules.hpp"
+#include "formats/common/turns.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats {
+
+/// Where a staged product lies, with the gaps.
+template <class T>
+AUTOSPMV_HD inline int staged_slot(int entry) {
+  constexpr int line = 128 / static_cast<int>(sizeof(T));
+  return entry + entry / line;
+}
+
+/// Shared memory of a block that stages so many products, in bytes.
+template <class T>
+AUTOSPMV_HD inline int staged_bytes(std::int64_t entries) {
+  return (staged_slot<T>(static_cast<int>(entries)) + 1) * static_cast<int>(sizeof(T));
+}
+
+/// The sums of parts of rows; empty where no row is cut.
+template <class T>
+struct PartSums {
+  Array<T> sums;                  ///< one a block
+  Array<std::uint32_t> finished;  ///< parts of a row that are done, at its first block; 0 between products
+
+  [[nodiscard]] std::int64_t bytes() const { return sums.bytes() + finished.bytes(); }
+};
+
+template <class T>
+PartSums<T> make_part_sums(const RowBlocks& blocks, Place place, Stream stream);
+
+struct StagedRows {
+  int block = 256;    ///< CUDA: threads a block, a power of two from 32 to 1024
+  bool wide = false;  ///< CUDA: values in full are read 16 bytes a thread, where the arrays are aligned to that
+};
+
+/// Most products that a block of the host stages: they share a core's cache with the matrix.
+inline constexpr std::int64_t most_staged_on_host = 4096;
+
+template <class T>
+void multiply_staged_rows_host(const CsrView<T>& matrix, const RowBlocks& blocks, PartSums<T>& parts, T alpha,
+                               const T* x, T beta, T* y);
+
+/// `encoded` with full bits stands for the matrix' own values.
+template <class T>
+void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const RowBlocks& blocks,
+                               PartSums<T>& parts, const StagedRows& shape, T alpha, const T* x, T beta, T* y,
+                               Stream stream);
+
+/// What so many blocks take, and the sums of parts where a row is cut.
+template <class T>
+double staged_rows_bytes(double blocks, const Features& features, const RowBlockLimits& limits, const Device& device) {
+  const bool split = limits.part > 0 && features.npr_max > limits.part;
+  const double counter = device.backend == Backend::cuda ? sizeof(std::uint32_t) : 0;
+  return blocks * (sizeof(BlockStart) + (split ? sizeof(T) + counter : 0));
+}
+
+/// How much longer than its share of the matrix the fullest multiprocessor or thread is busy with so many blocks.
+double row_block_imbalance(double blocks, const Device& device);
+
+/// Refers to the CSR arrays it was built from, and owns the blocks and what it encodes.
+template <class T>
+class StagedRowsOperator final : public Operator<T> {
+ public:
+  StagedRowsOperator(const CsrView<T>& matrix, RowBlocks blocks, const StagedRows& shape, Place place)
+      : matrix_(matrix),
+        blocks_(std::move(blocks)),
+        parts_(make_part_sums<T>(blocks_, place, setup_stream(place))),
+        shape_(shape),
+        place_(place) {
+    if (blocks_.split) turns_ = std::make_unique<Turns>(place);
+  }
+
+  /// Encodes values; false where they need more bits. Waits for the stream where there is something to encode.
+  bool encode(int value_bits, Stream stream) {
+    value_bits_ = value_bits;
+    return encode_values(stream);
+  }
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    const auto product = [&] { multiply(alpha, x, beta, y, stream); };
+    if (turns_) {
+      turns_->take(stream, product);
+    } else {
+      product();
+    }
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    matrix_ = matrix;
+    encode_values(stream);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes() + parts_.bytes() + values_.bytes(); }
+
+ private:
+  void multiply(T alpha, const T* x, T beta, T* y, [[maybe_unused]] Stream stream) const {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        multiply_staged_rows_cuda(matrix_, values_, blocks_, parts_, shape_, alpha, x, beta, y, stream);
+        return;
+      }
+    }
+    multiply_staged_rows_host(matrix_, blocks_, parts_, alpha, x, beta, y);
+  }
+
+  // Values that do not fit any more are read where they are.
+  bool encode_values(Stream stream) {
+    if (value_bits_ == full_value_bits<T>) return true;
+    auto values = Array<T>(static_cast<std::size_t>(matrix_.nnz), place_);
+    copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
+    const bool fits = formats::encode(values_, std::move(values), value_bits_, nullptr, stream);
+    if (!fits) values_ = {};
+    return fits;
+  }
+
+  CsrView<T> matrix_;
+  RowBlocks blocks_;
+  mutable PartSums<T> parts_;  ///< by one product at a time
+  std::unique_ptr<Turns> turns_;
+  StagedRows shape_;
+  Place place_;
+  int value_bits_ = full_value_bits<T>;
+  EncodedValues<T> values_;
+};
+
+}  // namespace autospmv::formats

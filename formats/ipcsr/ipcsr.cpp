@@ -1,0 +1,163 @@
+#include "formats/ipcsr/ipcsr.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/common/staged_rows.hpp"
+
+namespace autospmv::formats::ipcsr {
+
+template <class T>
+std::int64_t shared_size(int threads, const Device& device) {
+  constexpr std::int64_t kept = 2048;       // by CUDA and by the kernel, a block
+  constexpr std::int64_t granularity = 32;  // products
+  const std::int64_t blocks = std::min(device.threads_of_multiprocessor / threads, device.blocks_of_multiprocessor);
+  const std::int64_t bytes = device.shared_bytes_of_multiprocessor / std::max<std::int64_t>(1, blocks);
+  const std::int64_t most = std::min(bytes, device.shared_bytes_of_block) - kept;
+  // Of every 128 bytes staged, a place is left out.
+  constexpr std::int64_t line = 128 / sizeof(T);
+  const std::int64_t products = most / static_cast<std::int64_t>(sizeof(T)) * line / (line + 1);
+  return products / granularity * granularity;
+}
+
+namespace {
+
+// As in csr_adaptive: a longer row would keep its block busy for longer than the others are.
+constexpr std::int64_t blocks_of_part = 4;
+
+/// The paper's own form; the others are StagedRowsOperator.
+template <class T>
+class PaperOperator final : public Operator<T> {
+ public:
+  PaperOperator(const CsrView<T>& matrix, RowBlocks blocks, int threads)
+      : matrix_(matrix), blocks_(std::move(blocks)), threads_(threads) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    if constexpr (built_with_cuda) device::multiply(matrix_, blocks_, threads_, alpha, x, beta, y, stream);
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+
+  [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes(); }
+
+ private:
+  CsrView<T> matrix_;
+  RowBlocks blocks_;
+  int threads_;
+};
+
+template <class T>
+class Ipcsr final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "ipcsr",
+        .version = 1,
+        .summary = "CSR in row blocks that fit shared memory, threads a row by block",
+        .paper =
+            "Gao, Qi, He, \"Efficient CSR-based sparse matrix-vector multiplication on GPU\", 2016, Algorithms 3-9",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  /// With other blocks than it comes from, a SHARED_SIZE of equation (3) is one around theirs.
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& device) const override {
+    if (device.backend == Backend::host) return {{"SHARED_SIZE", {1024, most_staged_on_host}}};
+    std::vector<std::int64_t> sizes;
+    for (const int threads : {256, 128}) {
+      const auto size = shared_size<T>(threads, device);
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    }
+    return {{"form", {shuffle_form, wide_form}}, {"SHARED_SIZE", sizes}, {"block", {256, 128, 512}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_parameters(params, device)) return *refusal;
+    const auto limits = limits_of(params);
+    const double blocks = expected_row_blocks(features, limits);
+    Cost cost;
+    cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+      return *refusal;
+    }
+    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
+    cost.imbalance = row_block_imbalance(blocks, device);
+    if (device.backend == Backend::cuda) {
+      cost.imbalance *= idle_multiprocessor(params, device);
+      if (limits.part == 0) {
+        const double steps = static_cast<double>(features.npr_max) / static_cast<double>(params["block"]);
+        cost.imbalance *= longest_walk(features, steps, device);
+      }
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_parameters(params, device)) return *refusal;
+    const DeviceScope scope(device);
+    const auto stream = setup_stream(device);
+    auto blocks = make_row_blocks(matrix.row_ptr, matrix.rows, matrix.nnz, limits_of(params), device, stream);
+    std::unique_ptr<Operator<T>> op;
+    const auto threads = static_cast<int>(params.find("block").value_or(0));
+    if (params.find("form") == paper_form) {
+      op = std::make_unique<PaperOperator<T>>(matrix, std::move(blocks), threads);
+    } else {
+      const StagedRows shape{.block = threads, .wide = params.find("form") == wide_form};
+      op = std::make_unique<StagedRowsOperator<T>>(matrix, std::move(blocks), shape, device);
+    }
+    synchronize(device, stream);
+    return op;
+  }
+
+ private:
+  static RowBlockLimits limits_of(const Params& params) {
+    const auto size = params["SHARED_SIZE"];
+    const auto form = params.find("form");
+    return {.entries = size,
+            .rows = params.find("block").value_or(size),
+            .part = form == paper_form ? 0 : blocks_of_part * size};
+  }
+
+  // Threads that a multiprocessor could hold, over those of the blocks that its shared memory has room for. Half of
+  // them have enough loads in flight.
+  static double idle_multiprocessor(const Params& params, const Device& device) {
+    const auto bytes = static_cast<double>(staged_bytes<T>(params["SHARED_SIZE"]));
+    const auto blocks = std::floor(static_cast<double>(device.shared_bytes_of_multiprocessor) / bytes);
+    const double threads = std::max(1.0, blocks) * static_cast<double>(params["block"]);
+    return std::max(1.0, device.threads_of_multiprocessor / 2.0 / threads);
+  }
+
+  // SHARED_SIZE is whatever the device has room for, so it is not among listed values.
+  static std::optional<Refusal> refuse_parameters(const Params& params, const Device& device) {
+    constexpr std::int64_t least = 32;
+    const auto size = params.find("SHARED_SIZE");
+    if (device.backend == Backend::host) return refuse_params(params, {{"SHARED_SIZE", {1024, most_staged_on_host}}});
+    if (!size || *size < least || *size > shared_size<T>(device.threads_of_multiprocessor, device)) {
+      return Refusal{"parameters: SHARED_SIZE must be at least " + std::to_string(least) +
+                     " and no more than a block's shared memory holds"};
+    }
+    return refuse_params(
+        params,
+        {{"SHARED_SIZE", {*size}}, {"block", {128, 256, 512}}, {"form", {paper_form, shuffle_form, wide_form}}});
+  }
+};
+
+}  // namespace
+
+template std::int64_t shared_size<float>(int, const Device&);
+template std::int64_t shared_size<double>(int, const Device&);
+
+template <class T>
+const Format<T>& format() {
+  static const Ipcsr<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::ipcsr

@@ -1,0 +1,142 @@
+#include "formats/pcsr/pcsr.hpp"
+
+#include "core/parallel.hpp"
+#include "formats/common/row_partition.hpp"
+#include "formats/common/row_sum.hpp"
+#include "formats/common/rules.hpp"
+#include "formats/common/turns.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats::pcsr {
+
+namespace host {
+
+template <class T>
+void multiply(const CsrView<T>& matrix, T* products, T alpha, const T* x, T beta, T* y) {
+  constexpr int lanes = 4;
+  parallel_for(matrix.nnz, [&](std::int64_t k) { products[k] = matrix.values[k] * x[matrix.col_idx[k]]; });
+  std::visit(
+      [&](const auto* row_ptr) {
+        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+          for (std::int64_t row = rows.first; row < rows.last; ++row) {
+            const T* of_row = products + row_ptr[row];
+            const T sum = row_sum<lanes, T>(row_ptr[row + 1] - row_ptr[row], [&](std::int64_t k) { return of_row[k]; });
+            y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+          }
+        });
+      },
+      matrix.row_ptr);
+}
+
+}  // namespace host
+
+namespace {
+
+template <class T>
+class PcsrOperator final : public Operator<T> {
+ public:
+  PcsrOperator(const CsrView<T>& matrix, const Shape& shape, Place place)
+      : matrix_(matrix),
+        shape_(shape),
+        place_(place),
+        products_(static_cast<std::size_t>(matrix.nnz), place),
+        turns_(place) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    turns_.take(stream, [&] {
+      if constexpr (built_with_cuda) {
+        if (place_.backend == Backend::cuda) {
+          device::multiply(matrix_, shape_, products_.data(), alpha, x, beta, y, stream);
+          return;
+        }
+      }
+      host::multiply(matrix_, products_.data(), alpha, x, beta, y);
+    });
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+
+  [[nodiscard]] std::int64_t bytes() const override { return products_.bytes(); }
+
+ private:
+  CsrView<T> matrix_;
+  Shape shape_;
+  Place place_;
+  mutable Array<T> products_;  ///< by one product at a time
+  Turns turns_;
+};
+
+template <class T>
+class Pcsr final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "pcsr",
+        .version = 1,
+        .summary = "CSR by two kernels: all products, then their sums, staged",
+        .paper =
+            "Gao, Liang, Wang, \"Research on the conjugate gradient algorithm with a modified incomplete Cholesky "
+            "preconditioner on GPU\", 2014; Gao, Qi, He, \"Efficient CSR-based sparse matrix-vector multiplication on "
+            "GPU\", 2016, Algorithms 1 and 2",
+        .backends = {Backend::host, Backend::cuda},
+        .deterministic = true,
+        .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& device) const override {
+    if (device.backend == Backend::host) return {};
+    return {{"block", {256, 128}}, {"SHARED_SIZE", {2048, 1024}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const double csr = csr_bytes<T>(features.rows, features.nnz);
+    Cost cost;
+    cost.storage_bytes = static_cast<double>(features.nnz) * sizeof(T);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    cost.bytes = csr + 2 * cost.storage_bytes + vector_bytes<T>(features);
+    cost.launches = 2;
+    if (device.backend == Backend::cuda && features.nnz > 0) {
+      // A thread a row, however long: it walks the longest alone.
+      cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
+    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    const DeviceScope scope(device);
+    Shape shape{.multiprocessors = std::max(1, device.multiprocessors)};
+    if (device.backend == Backend::cuda) {
+      shape.block = static_cast<int>(params["block"]);
+      shape.shared_size = params["SHARED_SIZE"];
+    }
+    auto op = std::make_unique<PcsrOperator<T>>(matrix, shape, device);
+    synchronize(device, setup_stream(device));
+    return std::unique_ptr<Operator<T>>(std::move(op));
+  }
+
+ private:
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {};
+    return {{"block", {128, 256, 512}}, {"SHARED_SIZE", {512, 1024, 2048, 4096}}};
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const Pcsr<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::pcsr
