@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "formats/common/host_shares.hpp"
 #include "formats/common/rules.hpp"
 
 namespace autospmv::formats::hyb {
@@ -43,45 +44,6 @@ void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<
       matrix.row_ptr);
 }
 
-template <class T, class Values>
-void add(const CooRest<T>& rest, Values values, T alpha, const T* x, T* y) {
-  // A row may be shared by several threads; each keeps its first row to itself and it is added afterwards, in the
-  // order of the threads, so that the result is the same every time.
-  struct Head {
-    std::int64_t row = -1;
-    T sum = 0;
-  };
-  values.open();
-  std::vector<Head> heads(static_cast<std::size_t>(std::max(1, omp_get_max_threads())));
-  parallel_region(rest.entries(), [&](int thread, int threads) {
-    const auto share = share_of(rest.entries(), thread, threads);
-    auto entry = static_cast<std::size_t>(share.first);
-    const auto last = static_cast<std::size_t>(share.last);
-    bool head = true;
-    while (entry < last) {
-      const auto row = rest.rows[entry];
-      T sum = 0;
-      for (; entry < last && rest.rows[entry] == row; ++entry) {
-        sum += values.at(static_cast<std::int64_t>(entry)) * x[rest.columns[entry]];
-      }
-      if (head) {
-        heads[static_cast<std::size_t>(thread)] = {row, sum};
-      } else {
-        y[row] += alpha * sum;
-      }
-      head = false;
-    }
-  });
-  for (const auto& head : heads) {
-    if (head.row >= 0) y[head.row] += alpha * head.sum;
-  }
-}
-
-template <class T>
-void add(const CooRest<T>& rest, T alpha, const T* x, T* y) {
-  with_values(rest.values, [&](auto values) { add(rest, values, alpha, x, y); });
-}
-
 }  // namespace host
 
 namespace {
@@ -98,18 +60,30 @@ class HybOperator final : public Operator<T> {
       : regular_(std::move(regular)),
         rest_(std::move(rest)),
         place_(device),
-        steps_(steps_for(rest_.entries(), device)) {}
+        block_(regular_.layout.block),
+        rows_(static_cast<std::int64_t>(rest_.first_of_row.size()) - 1) {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        const Cut cut{share_for(rest_.entries(), device), true, false, Fixup::atomics};
+        const RowOffsets first_of_row = static_cast<const std::int64_t*>(rest_.first_of_row.data());
+        rest_.shares =
+            formats::device::cut_equally<T>(first_of_row, rows_, rest_.entries(), cut, device, setup_stream(device));
+        return;
+      }
+    }
+    host_shares_ = std::clamp(device.multiprocessors, 1, formats::host::most_shares);
+  }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_sliced(regular_, alpha, x, beta, y, place_, stream);
     if (rest_.entries() == 0) return;
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
-        device::add(rest_, alpha, x, y, steps_, stream);
+        multiply_triplets_cuda(rest_.triplets(), rest_.shares, block_, alpha, x, T{1}, y, stream);
         return;
       }
     }
-    host::add(rest_, alpha, x, y);
+    multiply_triplets_host(rest_.triplets(), rows_, host_shares_, alpha, x, T{1}, y);
   }
 
   void update_values(const CsrView<T>& matrix, Stream stream) override {
@@ -133,10 +107,11 @@ class HybOperator final : public Operator<T> {
 
  private:
   // Longer stretches cost fewer atomics; but first every multiprocessor wants enough warps to hide the loads behind.
-  static int steps_for(std::int64_t entries, const Device& device) {
+  static std::int64_t share_for(std::int64_t entries, const Device& device) {
+    constexpr std::int64_t warp = 32;
     constexpr std::int64_t warps_wanted = 32;
-    const auto per_warp = entries / (32 * warps_wanted * std::max(1, device.multiprocessors));
-    return per_warp >= 8 ? 8 : per_warp >= 4 ? 4 : per_warp >= 2 ? 2 : 1;
+    const auto of_warp = entries / (warp * warps_wanted * std::max(1, device.multiprocessors));
+    return warp * (of_warp >= 8 ? 8 : of_warp >= 4 ? 4 : of_warp >= 2 ? 2 : 1);
   }
 
   void fill(const CsrView<T>& matrix, Array<T>& values, [[maybe_unused]] Stream stream) {
@@ -152,7 +127,9 @@ class HybOperator final : public Operator<T> {
   SlicedMatrix<T> regular_;
   CooRest<T> rest_;
   Place place_;
-  int steps_;
+  int block_;
+  std::int64_t rows_;
+  int host_shares_ = 1;
 };
 
 template <class T>
@@ -161,13 +138,13 @@ class Hyb final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hyb",
-        .version = 3,
+        .version = 4,
         .summary = "ELLPACK of width K and the rest in coordinates",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
             "processors\", 2009, 4.4",
         .backends = {Backend::host, Backend::cuda},
-        .deterministic = false,  // on CUDA, rows that span warps are added up by atomics
+        .deterministic = false,  // on CUDA, rows that span shares are added up by atomics
         .baseline = false};
     return info;
   }

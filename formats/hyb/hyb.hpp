@@ -5,9 +5,9 @@
 //            d
 //            e f g
 //
-// The regular part is the sliced core with a single slice cut off at K. It writes every row of y; the rest adds to it.
-// Source: Bell, Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors", 2009,
-// 3.4 and 4.4.
+// The regular part is the sliced core with a single slice cut off at K. It writes every row of y; the rest, the
+// triplets of formats/common/triplets.hpp, adds to it. Source: Bell, Garland, "Implementing sparse matrix-vector
+// multiplication on throughput-oriented processors", 2009, 3.4 and 4.4.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,27 @@
 #include "core/array.hpp"
 #include "core/csr.hpp"
 #include "formats/common/encoding.hpp"
+#include "formats/common/equal_shares.hpp"
 #include "formats/common/sliced.hpp"
+#include "formats/common/triplets.hpp"
 
 namespace autospmv::formats::hyb {
 
-/// The entries past the first K of their rows, sorted by row.
+/// The entries past the first K of their rows, sorted by row; on CUDA also their shares.
 template <class T>
 struct CooRest {
   Array<std::int64_t> first_of_row;  ///< rows + 1 offsets into the entries; only conversion reads it
   Array<std::int32_t> rows;
   Array<std::int32_t> columns;
   EncodedValues<T> values;
+  EqualShares<T> shares;
 
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(columns.size()); }
+  [[nodiscard]] Triplets<T> triplets() const {
+    return {rows.data(), columns.data(), values.full.data(), &values, entries()};
+  }
   [[nodiscard]] std::int64_t bytes() const {
-    return first_of_row.bytes() + rows.bytes() + columns.bytes() + values.bytes();
+    return first_of_row.bytes() + rows.bytes() + columns.bytes() + values.bytes() + shares.bytes();
   }
 };
 
@@ -40,9 +46,6 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
 /// Writes rows, columns and values, not encoded.
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values);
-/// y += alpha rest x.
-template <class T>
-void add(const CooRest<T>& rest, T alpha, const T* x, T* y);
 }  // namespace host
 
 namespace device {
@@ -50,9 +53,6 @@ template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream);
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values, Stream stream);
-/// The same; a warp sums `steps` x 32 entries: 1, 2, 4 or 8.
-template <class T>
-void add(const CooRest<T>& rest, T alpha, const T* x, T* y, int steps, Stream stream);
 }  // namespace device
 
 }  // namespace autospmv::formats::hyb

@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <bit>
-
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
 #include "formats/common/kernel.cuh"
+#include "formats/common/nonzeros.hpp"
 #include "formats/common/sliced_steps.hpp"
 #include "formats/common/vectors.hpp"
 #include "formats/tjds/tjds.hpp"
@@ -22,29 +20,6 @@ __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(block
 template <class T>
 __device__ __forceinline__ T load_value(const T* values, std::int64_t entry) {
   return load_stream(values + entry);
-}
-
-__global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::uint32_t* keys,
-                                 std::uint32_t* nonzeros) {
-  const auto k = global_thread();
-  if (k >= nnz) return;
-  keys[k] = static_cast<std::uint32_t>(col_idx[k]);
-  nonzeros[k] = static_cast<std::uint32_t>(k);
-}
-
-// first_of[c] = how many sorted keys are less than c.
-__global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nnz, std::int64_t cols,
-                                      std::int64_t* first_of) {
-  const auto column = global_thread();
-  if (column > cols) return;
-  first_of[column] = partition_point(std::int64_t{0}, nnz, [&](std::int64_t k) { return keys[k] < column; });
-}
-
-template <class Offset>
-__global__ void rows_of_nonzeros_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz,
-                                        std::int32_t* row_of) {
-  const auto k = global_thread();
-  if (k < nnz) row_of[k] = static_cast<std::int32_t>(part_of(row_ptr, rows, k));
 }
 
 __device__ __forceinline__ std::int64_t length_of(const std::int64_t* first_of, std::int32_t column) {
@@ -158,31 +133,9 @@ __global__ void __launch_bounds__(threads_of_block)
   }
 }
 
-// The nonzeros in the order of their columns, and the first of each column among them.
-struct ByColumn {
-  Array<std::uint32_t> nonzeros;
-  Array<std::int64_t> first_of;
-};
-
 template <class T>
-ByColumn sort_by_column(const CsrView<T>& matrix, Place place, Stream stream) {
-  Array<std::uint32_t> keys(static_cast<std::size_t>(matrix.nnz), place);
-  ByColumn sorted{Array<std::uint32_t>(static_cast<std::size_t>(matrix.nnz), place),
-                  Array<std::int64_t>(static_cast<std::size_t>(matrix.cols) + 1, place)};
-  sort_keys_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-      matrix.col_idx, matrix.nnz, keys.data(), sorted.nonzeros.data());
-  cuda::check_launch();
-  const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(matrix.cols - 1))));
-  cuda::sort_pairs(keys, sorted.nonzeros, key_bits, stream);
-  column_offsets_kernel<<<cuda::grid_for(matrix.cols + 1), cuda::default_block, 0, stream.handle>>>(
-      keys.data(), matrix.nnz, matrix.cols, sorted.first_of.data());
-  cuda::check_launch();
-  return sorted;
-}
-
-template <class T>
-void find_diagonals(const CsrView<T>& matrix, const ByColumn& sorted, std::int64_t width, Place place, Stream stream,
-                    Panel<T>& panel) {
+void find_diagonals(const CsrView<T>& matrix, const formats::device::ByColumn& sorted, std::int64_t width, Place place,
+                    Stream stream, Panel<T>& panel) {
   CsrView<T> transposed{.rows = matrix.cols, .cols = matrix.rows, .nnz = matrix.nnz};
   transposed.row_ptr = static_cast<const std::int64_t*>(sorted.first_of.data());
   panel.columns = cuda_steps::sort_rows(transposed, width, place, stream);
@@ -208,16 +161,11 @@ void find_diagonals(const CsrView<T>& matrix, const ByColumn& sorted, std::int64
 }
 
 template <class T>
-void place_entries(const CsrView<T>& matrix, const ByColumn& sorted, Place place, Stream stream, Panel<T>& panel) {
+void place_entries(const CsrView<T>& matrix, const formats::device::ByColumn& sorted, Place place, Stream stream,
+                   Panel<T>& panel) {
   const auto entries = static_cast<std::size_t>(matrix.nnz);
   Array<std::int32_t> row_of(entries, place);
-  std::visit(
-      [&](const auto* row_ptr) {
-        rows_of_nonzeros_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, matrix.rows, matrix.nnz, row_of.data());
-      },
-      matrix.row_ptr);
-  cuda::check_launch();
+  formats::device::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of.data(), stream);
   panel.rows = Array<std::int32_t>(entries, place);
   panel.source = Array<std::uint32_t>(entries, place);
   const auto diagonals = static_cast<std::int64_t>(panel.diagonals.size()) - 1;
@@ -235,7 +183,7 @@ Panel<T> transpose(const CsrView<T>& matrix, std::int64_t block, Place place, St
   Panel<T> panel;
   panel.last_row = matrix.rows;
   if (matrix.nnz == 0) return panel;
-  const auto sorted = sort_by_column(matrix, place, stream);
+  const auto sorted = formats::device::sort_by_column(matrix.col_idx, matrix.nnz, matrix.cols, place, stream);
   find_diagonals(matrix, sorted, block, place, stream, panel);
   place_entries(matrix, sorted, place, stream, panel);
   panel.values = Array<T>(static_cast<std::size_t>(matrix.nnz), place);

@@ -1,0 +1,165 @@
+#include "formats/common/triplets_format.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "formats/common/fixup.hpp"
+#include "formats/common/host_shares.hpp"
+#include "formats/common/nonzeros.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv::formats {
+
+namespace {
+
+template <class T>
+class TripletsOperator final : public Operator<T> {
+ public:
+  TripletsOperator(const CsrView<T>& matrix, const Cut& cut, int block, const Device& device)
+      : matrix_(matrix), block_(block), place_(device), row_of_(static_cast<std::size_t>(matrix.nnz), device) {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        const auto stream = setup_stream(device);
+        device::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of_.data(), stream);
+        shares_ = device::cut_equally<T>(matrix.row_ptr, matrix.rows, matrix.nnz, cut, device, stream);
+        return;
+      }
+    }
+    host::expand_rows(matrix.row_ptr, matrix.rows, row_of_.data());
+    host_shares_ =
+        static_cast<int>(std::clamp<std::int64_t>((matrix.nnz + cut.share - 1) / cut.share, 1, host::most_shares));
+  }
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    if (matrix_.rows == 0) return;
+    const Triplets<T> triplets{row_of_.data(), matrix_.col_idx, matrix_.values, &values_, matrix_.nnz};
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        multiply_triplets_cuda(triplets, shares_, block_, alpha, x, beta, y, stream);
+        return;
+      }
+    }
+    multiply_triplets_host(triplets, matrix_.rows, host_shares_, alpha, x, beta, y);
+  }
+
+  /// Encodes the values; false where they need more bits.
+  bool encode(int bits, Stream stream) {
+    value_bits_ = bits;
+    return encode_values(stream);
+  }
+
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    matrix_ = matrix;
+    encode_values(stream);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return row_of_.bytes() + shares_.bytes() + values_.bytes(); }
+
+ private:
+  // Values that do not fit any more are read where they are.
+  bool encode_values(Stream stream) {
+    if (value_bits_ == full_value_bits<T>) return true;
+    Array<T> values(static_cast<std::size_t>(matrix_.nnz), place_);
+    copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
+    const bool fits = formats::encode(values_, std::move(values), value_bits_, nullptr, stream);
+    if (!fits) values_ = {};
+    return fits;
+  }
+
+  CsrView<T> matrix_;
+  int block_;
+  Place place_;
+  Array<std::int32_t> row_of_;
+  EncodedValues<T> values_;
+  int value_bits_ = full_value_bits<T>;
+  EqualShares<T> shares_;
+  int host_shares_ = 1;
+};
+
+// What is allocated beside CSR; `empty` is the number of rows without entries.
+template <class T>
+double storage_bytes(double nnz, double empty, std::int64_t value_bits, const Cut& cut, const Device& device) {
+  double bytes = nnz * 4;
+  if (value_bits < full_value_bits<T>) bytes += nnz * static_cast<double>(value_bits) / 8;
+  if (device.backend == Backend::cuda) {
+    bytes += equal_shares_bytes<T>(cut, static_cast<std::int64_t>(nnz)) + empty * 4;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+template <class T>
+ParamSpace TripletsFormat<T>::params(const Features& features, const Device& device) const {
+  const ParamSpace::Axis values{"value_bits", value_bits_for<T>(features)};
+  const auto own = own_param(features, device);
+  if (!own) return {values};
+  if (device.backend == Backend::host) return {values, *own};
+  // Where rows are no longer than shares, nothing is to be fixed up.
+  const auto shortest = share({{own->name, own->values.front()}}, features.nnz, device);
+  const std::vector<std::int64_t> none{static_cast<std::int64_t>(Fixup::kernel)};
+  return {values, {"fixup", features.npr_max > shortest ? fixups_for(features) : none}, *own, {"block", {256, 128}}};
+}
+
+template <class T>
+std::optional<Refusal> TripletsFormat<T>::refuse(const Params& params, const Device& device) const {
+  std::vector<Allowed> allowed{{"value_bits", all_value_bits<T>()}};
+  if (const auto own = whole_own_param(device)) allowed.push_back({own->name, own->values});
+  if (device.backend == Backend::cuda) {
+    allowed.push_back({"fixup", all_fixups()});
+    allowed.push_back({"block", {64, 128, 256, 512}});
+  }
+  return refuse_params(params, allowed);
+}
+
+template <class T>
+Cut TripletsFormat<T>::cut(const Params& params, std::int64_t entries, const Device& device) const {
+  return {share(params, entries, device), true, true, static_cast<Fixup>(params.find("fixup").value_or(1))};
+}
+
+template <class T>
+Result<Cost> TripletsFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
+  if (auto refusal = refuse(params, device)) return *refusal;
+  const auto value_bits = params["value_bits"];
+  if (auto refusal = refuse_value_bits<T>(features, value_bits)) return *refusal;
+  const auto shares = cut(params, features.nnz, device);
+  const auto nnz = static_cast<double>(features.nnz);
+  Cost cost;
+  cost.storage_bytes = storage_bytes<T>(nnz, static_cast<double>(features.empty_rows), value_bits, shares, device);
+  if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+    return *refusal;
+  }
+  cost.bytes = cost.storage_bytes + nnz * 4 + vector_bytes<T>(features);
+  if (value_bits >= full_value_bits<T>) cost.bytes += nnz * sizeof(T);
+  if (device.backend == Backend::cuda) add_fixup(features, shares, rows_longer_than(features, shares.share), cost);
+  return cost;
+}
+
+template <class T>
+bool TripletsFormat<T>::deterministic(const Params& params, const Device& device) const {
+  return deterministic_fixup(params, device);
+}
+
+template <class T>
+Result<std::unique_ptr<Operator<T>>> TripletsFormat<T>::build(const CsrView<T>& matrix, const Params& params,
+                                                              const Device& device) const {
+  if (auto refusal = refuse(params, device)) return *refusal;
+  const DeviceScope scope(device);
+  const auto shares = cut(params, matrix.nnz, device);
+  const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), 0, full_value_bits<T>, shares, device);
+  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  const auto stream = setup_stream(device);
+  const auto block = static_cast<int>(params.find("block").value_or(0));
+  auto built = std::make_unique<TripletsOperator<T>>(matrix, shares, block, device);
+  if (!built->encode(static_cast<int>(params["value_bits"]), stream)) {
+    return Refusal{"encoding: values need more bits"};
+  }
+  synchronize(device, stream);
+  return std::unique_ptr<Operator<T>>(std::move(built));
+}
+
+template class TripletsFormat<float>;
+template class TripletsFormat<double>;
+
+}  // namespace autospmv::formats
