@@ -11,15 +11,19 @@ namespace autospmv::formats::cuda_steps {
 
 namespace {
 
+constexpr int most_block = 512;
+
 // Kernels of bins that may run side by side.
 constexpr int branches_at_once = 8;
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// A block belongs to one bin, so its threads agree on how many of them a row has.
+// A block belongs to one bin, so its threads agree on how many of them a row has. That one block a multiprocessor is
+// enough is said for the compiler, which would spare registers by waiting for one load before the next.
 template <class T, class Offset, class Values>
-__global__ void multiply_kernel(const __grid_constant__ BinTable table, BinnedView<Offset> rows, Values values, T alpha,
-                                const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void __launch_bounds__(most_block, 1)
+    multiply_kernel(const __grid_constant__ BinTable table, BinnedView<Offset> rows, Values values, T alpha,
+                    const T* __restrict__ x, T beta, T* __restrict__ y) {
   __shared__ T of_warp[most_warps];
   const auto seat = table.seat_of(blockIdx.x, static_cast<int>(threadIdx.x));
   const std::int64_t row = seat.inside ? rows.row_at(seat.position) : rows.rows;
@@ -28,7 +32,7 @@ __global__ void multiply_kernel(const __grid_constant__ BinTable table, BinnedVi
   const std::int64_t last = inside ? rows.last_entry(seat.position, row) : 0;
   values.open();
   const int in_block = 1 << min(seat.log_threads, table.log_block);
-  T sum = partial_sum(rows.columns, values, first, last, seat.lane, std::int64_t{1} << seat.log_threads, x);
+  T sum = partial_sum(rows.columns, values, first, last, static_cast<int>(seat.lane), 1 << seat.log_threads, x);
   sum = sum_threads(sum, in_block, of_warp);
   if (!inside || (static_cast<int>(threadIdx.x) & (in_block - 1)) != 0) return;
   if (seat.log_threads > table.log_block) {

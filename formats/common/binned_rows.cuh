@@ -7,26 +7,27 @@
 namespace autospmv::formats {
 
 // Entries lane, lane + threads, ... of a row, a batch of loads before the first is used. Most rows are a single batch
-// that is not full, so there is no second loop for what is left of one.
+// that is not full, so there is no second loop for what is left of one. Past the end, the last entry is loaded again:
+// its sectors are on their way, and loads under conditions the compiler would put one behind the other.
 template <class T, class Values>
 __device__ __forceinline__ T partial_sum(const std::int32_t* columns, const Values& values, std::int64_t first,
-                                         std::int64_t last, std::int64_t lane, std::int64_t threads, const T* x) {
+                                         std::int64_t last, int lane, int threads, const T* x) {
   constexpr int unroll = 4;
   T sum = 0;
   for (std::int64_t k = first + lane; k < last; k += unroll * threads) {
+    const std::int64_t left = last - k - 1;
+    const int last_step = left < unroll * threads ? static_cast<int>(left) : unroll * threads;
     std::int32_t column[unroll];
     T value[unroll];
     T element[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const std::int64_t at = k + u * threads;
-      column[u] = at < last ? load_stream(columns + at) : -1;
-      value[u] = at < last ? values.at(at) : T{0};
-    }
+    for (int u = 0; u < unroll; ++u) column[u] = load_stream(columns + k + min(u * threads, last_step));
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
+    for (int u = 0; u < unroll; ++u) value[u] = values.at(k + min(u * threads, last_step));
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
+    for (int u = 0; u < unroll; ++u) element[u] = load_x(x + column[u]);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += u * threads <= last_step ? value[u] * element[u] : T{0};
   }
   return sum;
 }

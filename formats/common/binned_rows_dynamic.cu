@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(most_child_threads)
   __shared__ T of_warp[most_warps];
   const int threads = static_cast<int>(blockDim.x);
   values.open();
-  T sum = partial_sum(columns, values, first, last, threadIdx.x, threads, x);
+  T sum = partial_sum(columns, values, first, last, static_cast<int>(threadIdx.x), threads, x);
   sum = sum_threads(sum, threads, of_warp);
   if (threadIdx.x == 0) store_row(y, row, alpha, sum, beta);
 }
