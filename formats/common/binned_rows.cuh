@@ -1,0 +1,55 @@
+// The sum of one row by however many threads, for the kernels of rows in bins.
+#pragma once
+
+#include "formats/common/binned_rows_steps.hpp"
+#include "formats/common/kernel.cuh"
+
+namespace autospmv::formats {
+
+// Entries lane, lane + threads, ... of a row, a batch of loads before the first is used. Most rows are a single batch
+// that is not full, so there is no second loop for what is left of one. Past the end, the last entry is loaded again:
+// its sectors are on their way, and loads under conditions the compiler would put one behind the other.
+template <class T, class Values>
+__device__ __forceinline__ T partial_sum(const std::int32_t* columns, const Values& values, std::int64_t first,
+                                         std::int64_t last, int lane, int threads, const T* x) {
+  constexpr int unroll = 4;
+  T sum = 0;
+  for (std::int64_t k = first + lane; k < last; k += unroll * threads) {
+    const std::int64_t left = last - k - 1;
+    const int last_step = left < unroll * threads ? static_cast<int>(left) : unroll * threads;
+    std::int32_t column[unroll];
+    T value[unroll];
+    T element[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) column[u] = load_stream(columns + k + min(u * threads, last_step));
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) value[u] = values.at(k + min(u * threads, last_step));
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) element[u] = load_x(x + column[u]);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += u * threads <= last_step ? value[u] * element[u] : T{0};
+  }
+  return sum;
+}
+
+inline constexpr int most_warps = 1024 / cuda::warp_size;
+
+// The sum over groups of so many neighbouring threads, a power of two or the whole block, right in the first of each.
+// All threads of a block come here together, with the same number.
+template <class T>
+__device__ __forceinline__ T sum_threads(T sum, int threads, T* of_warp) {
+  for (int lanes = min(threads, cuda::warp_size) / 2; lanes > 0; lanes /= 2) {
+    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
+  }
+  if (threads <= cuda::warp_size) return sum;
+  const int mine = static_cast<int>(threadIdx.x);
+  const int warp = mine / cuda::warp_size;
+  if (mine % cuda::warp_size == 0) of_warp[warp] = sum;
+  __syncthreads();
+  if (mine % threads == 0) {
+    for (int other = 1; other < threads / cuda::warp_size; ++other) sum += of_warp[warp + other];
+  }
+  return sum;
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,138 @@
+// What operators on the host and on CUDA have in common.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "core/array.hpp"
+#include "formats/common/binned_rows.hpp"
+#include "formats/common/encoding.hpp"
+
+namespace autospmv::formats {
+
+/// What a product reads of the structure, by value. `row_ptr` and `columns` are the matrix's or those stored again.
+template <class Offset>
+struct BinnedView {
+  const Offset* row_ptr;
+  const std::int32_t* columns;
+  const std::int32_t* order;
+  std::int64_t rows;
+  int log_granularity;
+  bool stored;
+
+  /// The row of y at a position; `rows` or more past the end of the last virtual row.
+  [[nodiscard]] AUTOSPMV_HD std::int64_t row_at(std::int64_t position) const {
+    const std::int64_t in_item = position & ((std::int64_t{1} << log_granularity) - 1);
+    return (static_cast<std::int64_t>(order[position >> log_granularity]) << log_granularity) + in_item;
+  }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t first_entry(std::int64_t position, std::int64_t row) const {
+    return row_ptr[stored ? position : row];
+  }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t last_entry(std::int64_t position, std::int64_t row) const {
+    return row_ptr[(stored ? position : row) + 1];
+  }
+};
+
+/// Rows in bins, in the memory of `place`. How they are stored again and multiplied is left to the backend.
+template <class T>
+class BinnedRowsOperator : public Operator<T> {
+ public:
+  void update_values(const CsrView<T>& matrix, Stream stream) final {
+    matrix_ = matrix;
+    take_values(stream);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const final {
+    const auto offset_bytes = std::visit([](const auto& offsets) { return offsets.bytes(); }, row_ptr_);
+    return order_.bytes() + offset_bytes + columns_.bytes() + values_.bytes();
+  }
+
+  /// False where the values need more bits than the shape has for them. Complete when it returns.
+  bool complete() {
+    const auto stream = setup_stream(place_);
+    if (shape_.stored) store_rows(stream);
+    const bool fits = take_values(stream);
+    synchronize(place_, stream);
+    return fits;
+  }
+
+ protected:
+  BinnedRowsOperator(const CsrView<T>& matrix, RowBins rows, BinnedShape shape, Place place)
+      : matrix_(matrix), shape_(std::move(shape)), place_(place), order_(std::move(rows.order)) {
+    if (!shape_.stored) return;
+    const auto offsets = static_cast<std::size_t>(matrix.rows) + 1;
+    if (matrix.wide()) {
+      row_ptr_ = Array<std::int64_t>(offsets, place);
+    } else {
+      row_ptr_ = Array<std::int32_t>(offsets, place);
+    }
+    columns_ = Array<std::int32_t>(static_cast<std::size_t>(matrix.nnz), place);
+  }
+
+  /// Writes row_ptr_ and columns_.
+  virtual void store_rows(Stream stream) = 0;
+  /// Writes the values of matrix_ in the order of the bins.
+  virtual void store_values(T* values, Stream stream) const = 0;
+
+  /// Calls body(view, values) with what the product reads.
+  template <class Body>
+  void with_view(const Body& body) const {
+    std::visit(
+        [&]<class Offset>(const Offset* row_ptr) {
+          const auto* stored_ptr = std::get_if<Array<Offset>>(&row_ptr_);
+          const BinnedView<Offset> view{shape_.stored ? stored_ptr->data() : row_ptr,
+                                        shape_.stored ? columns_.data() : matrix_.col_idx,
+                                        order_.data(),
+                                        matrix_.rows,
+                                        shape_.log_granularity,
+                                        shape_.stored};
+          if (!shape_.stored && values_.bits == full_value_bits<T>) return body(view, FullValues<T>{matrix_.values});
+          with_values(values_, [&](const auto& values) { body(view, values); });
+        },
+        matrix_.row_ptr);
+  }
+
+  CsrView<T> matrix_;
+  BinnedShape shape_;
+  Place place_;
+  Array<std::int32_t> order_;
+  std::variant<Array<std::int32_t>, Array<std::int64_t>> row_ptr_;
+  Array<std::int32_t> columns_;
+
+ private:
+  // Values that do not fit their encoding any more are stored in full from now on, or read where they are.
+  bool take_values(Stream stream) {
+    const int bits = std::min(shape_.value_bits, full_value_bits<T>);
+    const bool in_full = bits == full_value_bits<T>;
+    if (!shape_.stored && in_full) return true;
+    if (shape_.stored && values_.bits == full_value_bits<T> && !values_.full.empty()) {
+      store_values(values_.full.data(), stream);
+      return in_full;
+    }
+    Array<T> values(static_cast<std::size_t>(matrix_.nnz), place_);
+    if (shape_.stored) {
+      store_values(values.data(), stream);
+    } else {
+      copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
+    }
+    const bool fits = encode(values_, std::move(values), bits, nullptr, stream);
+    if (!fits && !shape_.stored) values_ = {};
+    return fits;
+  }
+
+  EncodedValues<T> values_;
+};
+
+namespace host {
+template <class T>
+std::unique_ptr<BinnedRowsOperator<T>> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape);
+}  // namespace host
+
+namespace cuda_steps {
+template <class T>
+std::unique_ptr<BinnedRowsOperator<T>> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
+                                                        Place place);
+}  // namespace cuda_steps
+
+}  // namespace autospmv::formats
