@@ -96,7 +96,8 @@ struct SlotUnits {
 /// the stream unless the columns stay in full.
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
 
-// ---- Readers, by value in a kernel. open() comes first.
+// ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel
+// counts the slots of its own part in 32 bits.
 
 namespace detail {
 /// Matrix entries are read once a product: they should not push x out of a device's caches.
@@ -116,6 +117,15 @@ AUTOSPMV_HD inline V read_often(const V* address) {
   return *address;
 #endif
 }
+// An address from which others are counted in 32 bits: the compiler cannot see how it came about, so it does not count
+// them from the beginning of the array in 64 bits.
+template <class V>
+AUTOSPMV_HD inline const V* rebased(const V* address) {
+#ifdef __CUDA_ARCH__
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
 }  // namespace detail
 
 template <class T>
@@ -123,6 +133,7 @@ struct FullValues {
   const T* values;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {detail::rebased(values + slot)}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return detail::read_once(values + slot); }
 };
 
@@ -131,6 +142,7 @@ struct NarrowValues {
   const float* values;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {detail::rebased(values + slot)}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(detail::read_once(values + slot)); }
 };
 
@@ -140,6 +152,9 @@ struct DictionaryValues {
   const T* table;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD DictionaryValues from(std::int64_t slot) const {
+    return {detail::rebased(indices + slot), table};
+  }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
     return detail::read_often(table + detail::read_once(indices + slot));
   }
@@ -152,6 +167,7 @@ struct OneValue {
 
   // From memory, not with the kernel's arguments: a captured product must see new values.
   AUTOSPMV_HD void open() { value = detail::read_often(table); }
+  [[nodiscard]] AUTOSPMV_HD OneValue from(std::int64_t /*slot*/) const { return *this; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
 };
 

@@ -54,14 +54,15 @@ double hub_traffic_bytes(const Features& features) {
   return static_cast<double>(features.cols) * (4 + sizeof(T));
 }
 
-/// Whether they are worth trying. Of columns the features say little: where a few rows have most of the nonzeros and
-/// no group of rows keeps to its part of the columns, as in power-law graphs, columns are taken to be like the rows.
+/// Whether they are worth trying. Of columns the features say little: where rows have a long tail, more than a few of
+/// them, and no group of rows keeps to its part of the columns, as in power-law graphs, columns are taken to be like
+/// the rows.
 template <class T>
 bool hub_columns_may_pay(const Features& features) {
+  static_assert(npr_percentiles.back() == 99);
   constexpr double near_cache_bytes = 256 << 10;  // the first level of a multiprocessor, about the second of a core
   const auto cols = static_cast<double>(features.cols);
-  const bool skewed = features.npr_variance > features.npr_mean * features.npr_mean &&
-                      static_cast<double>(features.npr_max) > 16 * features.npr_mean;
+  const bool skewed = static_cast<double>(features.npr_percentile.back()) > 4 * features.npr_mean;
   const bool scattered = features.slice_span_mean > cols / 8;
   return skewed && scattered && cols * sizeof(T) > near_cache_bytes;
 }

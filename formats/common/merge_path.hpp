@@ -51,22 +51,30 @@ AUTOSPMV_HD inline std::uint32_t path_bits(const std::uint32_t* path, int first,
   return static_cast<std::uint32_t>(both >> (first % 32)) & ((1U << count) - 1);
 }
 
-/// Walks `Steps` steps: sums products from slot `product` on, and stores the sum of each row that ends in the slots
-/// from `row` on, less what walkers before it have of the first. Returns the sum of the row that does not end here.
-/// `Steps` is odd, so that neighbouring lanes read from different banks of shared memory.
+/// Reads the products that `Steps` steps take, each to the place of its step; what steps that end a row have there is
+/// of no use. `Steps` is odd, so that neighbouring lanes read from different banks of shared memory.
 template <int Steps, class T>
-AUTOSPMV_HD inline T walk_path(std::uint32_t bits, T* slots, int product, int row) {
+AUTOSPMV_HD inline void read_products(std::uint32_t bits, const T* next, T (&product)[Steps]) {
   static_assert(Steps % 2 == 1 && Steps < 32);
+  AUTOSPMV_UNROLL
+  for (int step = 0; step < Steps; ++step) {
+    product[step] = *next;
+    next += ~(bits >> step) & 1U;
+  }
+}
+
+/// Sums products along so many steps, and stores the sum of each row that ends, less what steps before these have of
+/// the first. Returns the sum of the row that does not end here.
+template <int Steps, class T>
+AUTOSPMV_HD inline T sum_path(std::uint32_t bits, const T (&product)[Steps], T* row_sums) {
   T sum = 0;
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
+  AUTOSPMV_UNROLL
   for (int step = 0; step < Steps; ++step) {
     if ((bits >> step & 1U) != 0) {
-      slots[row++] = sum;
+      *row_sums++ = sum;
       sum = 0;
     } else {
-      sum += slots[product++];
+      sum += product[step];
     }
   }
   return sum;

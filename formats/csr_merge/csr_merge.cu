@@ -99,37 +99,46 @@ __device__ __forceinline__ int exclusive_sum(int value, int lane) {
   return sum - value;
 }
 
-// The products of a tile, `Items` a lane, of nonzeros lane, lane + 32, ...; 0 past the last. Every load is under way
-// before the first is needed.
+// The products of a tile, `Items` a lane, of nonzeros lane, lane + 32, ... Past the last nonzero it is the last again,
+// from a line that is there anyway: as no load depends on a condition, all of them are under way before the first is
+// needed. The barriers only keep the compiler from putting the use of one before the next.
 template <int Items, class T, class Values>
 __device__ __forceinline__ void load_products(T (&product)[Items], const std::int32_t* columns, const Values& values,
-                                              std::int64_t first, int nonzeros, int lane, const T* x) {
+                                              int nonzeros, int lane, const T* x) {
   std::int32_t column[Items];
   T value[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
-    const int slot = lane + i * warp_size;
-    column[i] = slot < nonzeros ? load_stream(columns + first + slot) : -1;
-    value[i] = slot < nonzeros ? values.at(first + slot) : T{0};
+    const int slot = min(lane + i * warp_size, nonzeros - 1);
+    column[i] = load_stream(columns + slot);
+    value[i] = values.at(slot);
   }
+  __syncwarp();
 #pragma unroll
-  for (int i = 0; i < Items; ++i) product[i] = column[i] >= 0 ? value[i] * load_x(x + column[i]) : T{0};
+  for (int i = 0; i < Items; ++i) product[i] = load_x(x + column[i]);
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < Items; ++i) product[i] *= value[i];
 }
 
 // A tile with ends of rows: walks its path, of which a lane has `bits`, and stores the rows that end in it but the
 // first. The slots hold products, and behind them sums of rows, as many in all as there are steps.
 template <int Items, class T>
-__device__ __forceinline__ TileSum<T> sum_rows(const T (&product)[Items], std::uint32_t bits, T* slots, int nonzeros,
+__device__ __forceinline__ TileSum<T> sum_rows(T (&product)[Items], std::uint32_t bits, T* slots, int nonzeros,
                                                std::int32_t first_row, int rows, int lane, const Output<T>& out) {
   const int rows_before = exclusive_sum(__popc(bits), lane);
 #pragma unroll
   for (int i = 0; i < Items; ++i) slots[lane + i * warp_size] = product[i];
   __syncwarp();
-  const T rest = walk_path<Items>(bits, slots, lane * Items - rows_before, nonzeros + rows_before);
+  read_products(bits, slots + (lane * Items - rows_before), product);
+  __syncwarp();
+  T* row_sums = slots + (nonzeros + rows_before);
+  const T rest = sum_path(bits, product, row_sums);
   T inclusive;
   const T carry = carry_from_before(rest, __ballot_sync(all_lanes, bits != 0), lane, inclusive);
-  if (bits != 0) slots[nonzeros + rows_before] += carry;
+  if (bits != 0) *row_sums += carry;
   __syncwarp();
+#pragma unroll 1
   for (int row = lane; row < rows; row += warp_size) {
     if (row > 0) out.store(std::int64_t{first_row} + row, slots[nonzeros + row]);
   }
@@ -199,8 +208,16 @@ __device__ __forceinline__ void join_tiles(const TilesView<T>& tiles, const Tile
   arrive(tiles, enders != 0, tiles_of_block, lane, out);
 }
 
+// Blocks of a multiprocessor whose threads have registers for all values and elements of x that are under way. Left to
+// itself, the compiler saves registers by waiting in between.
+template <int Items, class T>
+constexpr int resident_blocks() {
+  constexpr int registers_under_way = 2 * Items * static_cast<int>(sizeof(T)) / 4;
+  return registers_under_way <= 14 ? 8 : registers_under_way <= 22 ? 6 : registers_under_way <= 44 ? 4 : 3;
+}
+
 template <int Items, class T, class Values>
-__global__ void __launch_bounds__(most_block)
+__global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
     multiply_kernel(TilesView<T> tiles, const std::int32_t* __restrict__ columns, Values values,
                     const T* __restrict__ x, Output<T> out) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
@@ -219,8 +236,11 @@ __global__ void __launch_bounds__(most_block)
   const int nonzeros = static_cast<int>(last_step - first_step) - rows;
 
   values.open();
-  T product[Items];
-  load_products(product, columns, values, first_step - first_row, nonzeros, lane, x);
+  T product[Items] = {};
+  if (nonzeros > 0) {
+    const std::int64_t first = first_step - first_row;
+    load_products(product, detail::rebased(columns + first), values.from(first), nonzeros, lane, x);
+  }
   TileSum<T> sum{T{0}, T{0}, false};
   if (rows > 0) {
     T* slots = reinterpret_cast<T*>(dynamic_shared) + warp * tile_steps;
