@@ -72,12 +72,6 @@ void launch(const CsrView<T>& matrix, const Offset* row_ptr, const Columns& colu
 }
 
 template <class T, class Body>
-void with_values_of(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const Body& body) {
-  if (encoded.bits == full_value_bits<T>) return body(FullValues<T>{matrix.values});
-  with_values(encoded, body);
-}
-
-template <class T, class Body>
 void with_columns_of(const CsrView<T>& matrix, const EncodedColumns& encoded, const Body& body) {
   if (encoded.bits == 32) return body(FullColumns{matrix.col_idx});
   body(NearColumns<std::uint16_t>{encoded.words.data(), encoded.bases.data()});

@@ -33,6 +33,25 @@ struct CsrEncoding {
   [[nodiscard]] std::int64_t bytes() const { return columns.bytes() + values.bytes(); }
 };
 
+/// Encodes the values of a matrix; stores none, and returns false, where they need more bits. In full they stay where
+/// they are. Waits for the stream where there is something to encode.
+template <class T>
+bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place, Stream stream) {
+  if (bits == full_value_bits<T>) return true;
+  auto values = Array<T>(static_cast<std::size_t>(matrix.nnz), place);
+  copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, stream);
+  const bool fits = encode(encoded, std::move(values), bits, nullptr, stream);
+  if (!fits) encoded = {};
+  return fits;
+}
+
+/// Calls body(reader) with the reader of values that were encoded so.
+template <class T, class Body>
+void with_values_of(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const Body& body) {
+  if (encoded.bits == full_value_bits<T>) return body(FullValues<T>{matrix.values});
+  with_values(encoded, body);
+}
+
 /// On the host: rows in shares of equal nonzeros, each row summed in `threads` interleaved partial sums.
 template <class T>
 void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T alpha, const T* x, T beta, T* y);
@@ -84,14 +103,7 @@ class CsrRowsOperator final : public Operator<T> {
   }
 
   // Values that do not fit any more are read where they are.
-  bool encode_values(Stream stream) {
-    if (value_bits_ == full_value_bits<T>) return true;
-    auto values = Array<T>(static_cast<std::size_t>(matrix_.nnz), place_);
-    copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
-    const bool fits = formats::encode(encoding_.values, std::move(values), value_bits_, nullptr, stream);
-    if (!fits) encoding_.values = {};
-    return fits;
-  }
+  bool encode_values(Stream stream) { return encode_values_of(matrix_, encoding_.values, value_bits_, place_, stream); }
 
   CsrView<T> matrix_;
   CsrRows shape_;

@@ -107,13 +107,15 @@ struct SlotUnits {
 /// the stream unless the columns stay in full.
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
 
-// ---- Readers, by value in a kernel. open() comes first.
+// ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel
+// counts the slots of its own part in 32 bits.
 
 template <class T>
 struct FullValues {
   const T* values;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {rebased(values + slot)}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot); }
 };
 
@@ -122,6 +124,7 @@ struct NarrowValues {
   const float* values;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {rebased(values + slot)}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot)); }
 };
 
@@ -131,6 +134,7 @@ struct DictionaryValues {
   const T* table;
 
   AUTOSPMV_HD void open() {}
+  [[nodiscard]] AUTOSPMV_HD DictionaryValues from(std::int64_t slot) const { return {rebased(indices + slot), table}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_x(table + load_stream(indices + slot)); }
 };
 
@@ -141,6 +145,7 @@ struct OneValue {
 
   // From memory, not with the kernel's arguments: a captured product must see new values.
   AUTOSPMV_HD void open() { value = load_x(table); }
+  [[nodiscard]] AUTOSPMV_HD OneValue from(std::int64_t /*slot*/) const { return *this; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
 };
 

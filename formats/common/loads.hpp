@@ -25,4 +25,14 @@ AUTOSPMV_HD inline V load_x(const V* address) {
 #endif
 }
 
+/// An address from which others are counted in 32 bits: the compiler cannot see how it came about, so it does not count
+/// them from the beginning of the array in 64 bits.
+template <class V>
+AUTOSPMV_HD inline const V* rebased(const V* address) {
+#ifdef __CUDA_ARCH__
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
+
 }  // namespace autospmv::formats

@@ -48,5 +48,6 @@ AUTOSPMV_VECTORS(float)
 AUTOSPMV_VECTORS(double)
 #undef AUTOSPMV_VECTORS
 template void gather(const std::int32_t*, const std::uint32_t*, std::int32_t*, std::int64_t, Stream);
+template void gather(const std::int32_t*, const std::int32_t*, std::int32_t*, std::int64_t, Stream);
 
 }  // namespace autospmv::formats::device

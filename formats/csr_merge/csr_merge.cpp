@@ -1,0 +1,298 @@
+#include "formats/csr_merge/csr_merge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/parallel.hpp"
+#include "formats/common/csr_rows.hpp"
+#include "formats/common/hub_columns.hpp"
+#include "formats/common/row_sum.hpp"
+#include "formats/common/rules.hpp"
+#include "formats/common/simd.hpp"
+#include "formats/common/turns.hpp"
+
+namespace autospmv::formats::csr_merge {
+
+namespace host {
+
+// Equal shares are not equal times where x is scattered or a core is busy: several a thread, taken as they come. So few
+// that what they carry fits on the stack.
+constexpr int shares_of_thread = 4;
+constexpr int most_shares = 1024;
+
+// What a share has of the row that it does not end.
+template <class T>
+struct Carry {
+  std::int64_t row;
+  T sum;
+};
+
+// `columns` are those of the matrix, or others in their places.
+template <int Lanes, class T, class Offset>
+AUTOSPMV_INLINE Carry<T> multiply_share(const CsrView<T>& matrix, const Offset* row_ptr, const std::int32_t* columns,
+                                        Share steps, T alpha, const T* x, T beta, T* y) {
+  const T* values = matrix.values;
+  const std::int64_t last_row = rows_ended(row_ptr, matrix.rows, steps.last);
+  std::int64_t row = rows_ended(row_ptr, matrix.rows, steps.first);
+  std::int64_t first = steps.first - row;
+  const auto sum_to = [&](std::int64_t last) AUTOSPMV_INLINE_LAMBDA {
+    return row_sum<Lanes, T>(
+        last - first, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA { return values[first + k] * x[columns[first + k]]; });
+  };
+  for (; row < last_row; ++row) {
+    const auto last = static_cast<std::int64_t>(row_ptr[row + 1]);
+    const T sum = sum_to(last);
+    y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+    first = last;
+  }
+  return {row, sum_to(steps.last - last_row)};
+}
+
+// Multiversioned functions cannot be templates, so one overload stands for each type.
+#define AUTOSPMV_MERGE(T, Offset)                                                                                      \
+  AUTOSPMV_MULTIVERSION_SCALAR Carry<T> multiply_version(const CsrView<T>& matrix, const Offset* row_ptr,              \
+                                                         const std::int32_t* columns, Share steps, int lanes, T alpha, \
+                                                         const T* x, T beta, T* y) {                                   \
+    if (lanes == 2) return multiply_share<2>(matrix, row_ptr, columns, steps, alpha, x, beta, y);                      \
+    return multiply_share<4>(matrix, row_ptr, columns, steps, alpha, x, beta, y);                                      \
+  }
+AUTOSPMV_MERGE(float, std::int32_t)
+AUTOSPMV_MERGE(float, std::int64_t)
+AUTOSPMV_MERGE(double, std::int32_t)
+AUTOSPMV_MERGE(double, std::int64_t)
+#undef AUTOSPMV_MERGE
+
+// Every row ends in some share, which stores it before the carries are added.
+template <class T>
+void multiply(const CsrView<T>& matrix, const std::int32_t* columns, int lanes, T alpha, const T* x, T beta, T* y) {
+  const std::int64_t steps = matrix.rows + matrix.nnz;
+  const int shares = steps < serial_below ? 1 : std::min(most_shares, omp_get_max_threads() * shares_of_thread);
+  std::array<Carry<T>, most_shares> carries;
+  std::atomic<int> taken{0};
+  parallel_region(steps, [&](int /*thread*/, int /*threads*/) {
+    for (int share = taken++; share < shares; share = taken++) {
+      carries[static_cast<std::size_t>(share)] = std::visit(
+          [&](const auto* row_ptr) {
+            return multiply_version(matrix, row_ptr, columns, share_of(steps, share, shares), lanes, alpha, x, beta, y);
+          },
+          matrix.row_ptr);
+    }
+  });
+  // The last share ends the last row.
+  for (int share = 0; share + 1 < shares; ++share) {
+    const auto& carry = carries[static_cast<std::size_t>(share)];
+    y[carry.row] += alpha * carry.sum;
+  }
+}
+
+}  // namespace host
+
+namespace {
+
+template <class T>
+class MergeOperator final : public Operator<T> {
+ public:
+  MergeOperator(const CsrView<T>& matrix, int host_lanes, Place place)
+      : matrix_(matrix), host_lanes_(host_lanes), place_(place), turns_(place) {}
+
+  void use_hub_columns(Stream stream) {
+    hub_ = HubColumns<T>(matrix_, place_, stream);
+    has_hub_ = true;
+  }
+
+  /// CUDA; false where the values need more bits. Waits for the stream where there is something to encode.
+  bool lay_tiles([[maybe_unused]] const TileShape& shape, int value_bits, Stream stream) {
+    if constexpr (built_with_cuda) tiles_ = device::lay_tiles(matrix_, shape, place_, stream);
+    value_bits_ = value_bits;
+    return encode_values_of(matrix_, values_, value_bits_, place_, stream);
+  }
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    if (matrix_.rows == 0) return;
+    if (!has_hub_ && !tiles_.has_scratch()) return multiply(matrix_.col_idx, alpha, x, beta, y, stream);
+    turns_.take(stream, [&] {
+      if (!has_hub_) return multiply(matrix_.col_idx, alpha, x, beta, y, stream);
+      multiply(hub_.columns(), alpha, hub_.reorder(x, stream), beta, y, stream);
+    });
+  }
+
+  // Values that do not fit any more are read where they are.
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    matrix_ = matrix;
+    encode_values_of(matrix_, values_, value_bits_, place_, stream);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return hub_.bytes() + tiles_.bytes() + values_.bytes(); }
+
+ private:
+  void multiply(const std::int32_t* columns, T alpha, const T* x, T beta, T* y, [[maybe_unused]] Stream stream) const {
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) {
+        device::multiply(matrix_, columns, values_, tiles_, alpha, x, beta, y, stream);
+        return;
+      }
+    }
+    host::multiply(matrix_, columns, host_lanes_, alpha, x, beta, y);
+  }
+
+  CsrView<T> matrix_;
+  int host_lanes_;
+  Place place_;
+  bool has_hub_ = false;
+  HubColumns<T> hub_;
+  Tiles<T> tiles_;
+  int value_bits_ = full_value_bits<T>;
+  EncodedValues<T> values_;
+  mutable Turns turns_;
+};
+
+template <class T>
+class CsrMerge final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{.name = "csr_merge",
+                                 .version = 1,
+                                 .summary = "CSR, equal shares of rows plus nonzeros along the merge path",
+                                 .paper =
+                                     "Merrill, Garland, \"Merge-based parallel sparse matrix-vector multiplication\", "
+                                     "SC 2016",
+                                 .backends = {Backend::host, Backend::cuda},
+                                 .deterministic = true,
+                                 .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    const Values hub = hub_columns_may_pay<T>(features) ? Values{1, 0} : Values{0};
+    if (device.backend == Backend::host) return {{"hub", hub}, {"T", {4, 2}}};
+    // More steps a lane have more loads under way, as long as there is a tile for every warp that the device holds.
+    const double steps = static_cast<double>(features.rows + features.nnz);
+    const double warps = 32.0 * std::max(1, device.multiprocessors);
+    const Values items = steps > 2 * warps * 32 * 11 ? Values{11, 7, 15} : Values{3, 7};
+    return {{"value_bits", value_bits_for<T>(features)},
+            {"block", {256, 128}},
+            {"fixup", {1, 0}},
+            {"items", items},
+            {"hub", hub}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    Cost cost;
+    if (device.backend == Backend::cuda) {
+      if (auto refusal = refuse_tiles(features.rows, features.nnz, shape_of(params))) return *refusal;
+      if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
+      add_tiles(features, params, cost);
+    } else {
+      cost.bytes = csr_bytes<T>(features.rows, features.nnz) + search_bytes(features, device);
+    }
+    cost.bytes += vector_bytes<T>(features);
+    if (params["hub"] == 1) {
+      cost.bytes += hub_traffic_bytes<T>(features);
+      cost.storage_bytes += hub_storage_bytes<T>(features);
+      ++cost.launches;
+    }
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+      return *refusal;
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+    const bool on_cuda = device.backend == Backend::cuda;
+    if (on_cuda) {
+      if (auto refusal = refuse_tiles(matrix.rows, matrix.nnz, shape_of(params))) return *refusal;
+    }
+    if (auto refusal =
+            refuse_allocation(storage(matrix, params, device), csr_bytes<T>(matrix.rows, matrix.nnz), device)) {
+      return *refusal;
+    }
+    const DeviceScope scope(device);
+    const auto stream = setup_stream(device);
+    const auto lanes = static_cast<int>(params.find("T").value_or(4));
+    auto built = std::make_unique<MergeOperator<T>>(matrix, lanes, device);
+    if (params["hub"] == 1) built->use_hub_columns(stream);
+    if (on_cuda && matrix.rows > 0) {
+      const auto value_bits = static_cast<int>(params["value_bits"]);
+      if (!built->lay_tiles(shape_of(params), value_bits, stream)) return Refusal{"values: more bits are needed"};
+    }
+    synchronize(device, stream);
+    return std::unique_ptr<Operator<T>>(std::move(built));
+  }
+
+ private:
+  using Values = std::vector<std::int64_t>;
+
+  static std::vector<Allowed> allowed(const Device& device) {
+    if (device.backend == Backend::host) return {{"hub", {0, 1}}, {"T", {2, 4}}};
+    return {{"hub", {0, 1}},
+            {"items", {3, 7, 11, 15}},
+            {"fixup", {0, 1}},
+            {"block", {128, 256}},
+            {"value_bits", all_value_bits<T>()}};
+  }
+
+  static TileShape shape_of(const Params& params) {
+    return {static_cast<int>(params["items"]), static_cast<int>(params["block"]), params["fixup"] == 1};
+  }
+
+  static std::optional<Refusal> refuse_tiles(std::int64_t rows, std::int64_t nnz, const TileShape& shape) {
+    if (rows >= std::numeric_limits<std::int32_t>::max()) return Refusal{"size: 2^31 - 1 rows or more"};
+    if ((rows + nnz) / shape.tile_steps() >= most_tiles) return Refusal{"size: 2^31 tiles or more"};
+    return std::nullopt;
+  }
+
+  // What is stored anew, and what is read of it instead of CSR's own arrays.
+  static void add_tiles(const Features& features, const Params& params, Cost& cost) {
+    const auto shape = shape_of(params);
+    const auto nnz = static_cast<double>(features.nnz);
+    const auto steps = static_cast<double>(features.rows + features.nnz);
+    const double blocks = std::ceil(steps / static_cast<double>(shape.block_steps()));
+    const double tiles_of_block = static_cast<double>(shape.block) / cuda::warp_size;
+    const double of_block = tiles_of_block * (4.0 * shape.items + 4) + sizeof(Crossing) + 2 * sizeof(T) + 4;
+    const double value_bytes = static_cast<double>(params["value_bits"]) / 8;
+    cost.storage_bytes = blocks * of_block;
+    if (params["value_bits"] < full_value_bits<T>) cost.storage_bytes += nnz * value_bytes;
+    cost.bytes = nnz * (4 + value_bytes) + blocks * of_block;
+    if (!shape.one_kernel && blocks > 1) ++cost.launches;
+  }
+
+  // Each share finds its ends anew, a line of the cache at a time.
+  static double search_bytes(const Features& features, const Device& device) {
+    constexpr double line_bytes = 64;
+    const double shares = host::shares_of_thread * std::max(1.0, static_cast<double>(device.multiprocessors));
+    return line_bytes * 2 * shares * std::log2(static_cast<double>(features.rows) + 2);
+  }
+
+  // As in predict.
+  static double storage(const CsrView<T>& matrix, const Params& params, const Device& device) {
+    Features features;
+    features.rows = matrix.rows;
+    features.cols = matrix.cols;
+    features.nnz = matrix.nnz;
+    Cost cost;
+    if (device.backend == Backend::cuda) add_tiles(features, params, cost);
+    if (params["hub"] == 1) cost.storage_bytes += hub_storage_bytes<T>(features);
+    return cost.storage_bytes;
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const CsrMerge<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::csr_merge
