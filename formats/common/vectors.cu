@@ -47,5 +47,6 @@ void gather(const T* from, const Index* source, T* out, std::int64_t size, Strea
 AUTOSPMV_VECTORS(float)
 AUTOSPMV_VECTORS(double)
 #undef AUTOSPMV_VECTORS
+template void gather(const std::int32_t*, const std::int32_t*, std::int32_t*, std::int64_t, Stream);
 
 }  // namespace autospmv::formats::device
