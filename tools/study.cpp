@@ -85,6 +85,7 @@ StudiedMatrix study_matrix(const Study& study, const MatrixSummary& matrix, cons
   studied.matrix = matrix;
   studied.mean_row = features.npr_mean;
   studied.longest_row = static_cast<double>(features.npr_max);
+  studied.row_variance = features.npr_variance;
   for (const auto& contender : study.contenders) studied.contests.push_back(make_contest(contender, trials));
   studied.trials = std::move(trials);
   return studied;
@@ -103,8 +104,7 @@ double memory_of(const StudiedMatrix& studied, const Contest& contest) {
 }
 
 double effective_bandwidth(const StudiedMatrix& studied, const Contest& contest) {
-  const double memory = memory_of(studied, contest);
-  return contest.contender->moved_bytes(studied.matrix, memory) / seconds_of(contest);
+  return contest.best ? contest.contender->moved_bytes(studied, contest) / seconds_of(contest) : unknown;
 }
 
 double setup_products(const Contest& contest) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ enum class Role : std::uint8_t {
   described,  ///< told of by the paper and not measured: shown, and left out of who is fastest
 };
 
+struct Contest;
+struct StudiedMatrix;
+
 /// One format of a comparison. Its fastest candidate counts, also where the paper knew a single choice of parameters;
 /// but not those that store columns or values in fewer bits than the paper, or half of a symmetric matrix.
 struct Contender {
@@ -28,8 +32,8 @@ struct Contender {
   std::string_view format;  ///< as this library does; need not be in this build
   Role role = Role::rival;
   bool on_csr = false;  ///< multiplies from the CSR arrays, which are then part of its memory
-  /// What one product moves by the paper's own count, given the bytes in which the format holds the matrix.
-  double (*moved_bytes)(const MatrixSummary& matrix, double memory) = nullptr;
+  /// What one product moves by the paper's own count; asked for only where the contest has a time.
+  double (*moved_bytes)(const StudiedMatrix& studied, const Contest& contest) = nullptr;
 };
 
 /// What a contender came to on one matrix.
@@ -43,8 +47,9 @@ struct Contest {
 /// One matrix of a study.
 struct StudiedMatrix {
   MatrixSummary matrix;
-  double mean_row = 0;     ///< nonzeros
-  double longest_row = 0;  ///< nonzeros
+  double mean_row = 0;      ///< nonzeros
+  double longest_row = 0;   ///< nonzeros
+  double row_variance = 0;  ///< population variance of the nonzeros of a row
   double copy_bandwidth = 0;
   double cache_bytes = 0;
   std::vector<Contest> contests;  ///< in the order of the study's contenders
@@ -54,7 +59,7 @@ struct StudiedMatrix {
 /// A number that a study draws from all its matrices; NaN where they do not tell.
 struct Quantity {
   std::string_view name;
-  double (*value)(std::span<const StudiedMatrix>) = nullptr;
+  std::function<double(std::span<const StudiedMatrix>)> value;
 };
 
 /// What a paper says of its comparison, and what this one says of the same.
@@ -71,10 +76,10 @@ struct Study {
   std::vector<Claim> claims;
 };
 
-/// Every study there is. A further one is a further entry.
+/// Every study there is. A further one is a further file, see study_questions.hpp.
 std::span<const Study> all_studies();
 
-/// "ellr_t, three-formats", for messages.
+/// "ellr_t, three-formats, ...", for messages.
 std::string study_names();
 
 /// Throws InvalidArgument, with the names there are, for a name that is none of them.

@@ -173,6 +173,7 @@ Json studied_json(const Study& study, const StudiedMatrix& studied, const Device
   json["copy_bandwidth_gbs"] = studied.copy_bandwidth * 1e-9;
   json["mean_row"] = studied.mean_row;
   json["longest_row"] = studied.longest_row;
+  json["row_variance"] = studied.row_variance;
   json["csr_mb"] = csr_memory(studied.matrix) * 1e-6;
   json["formats"] = Json::array();
   for (const auto& contest : studied.contests) json["formats"].push_back(contest_json(study, studied, contest));

@@ -260,6 +260,76 @@ TEST(Claims, TwoThreadsAreComparedWithOne) {
   EXPECT_TRUE(std::isnan(measured("three-formats", "2 threads", "share", {with(1e-6, 2e-6)}))) << "nothing of ELL-G";
 }
 
+TEST(Claims, IpcsrIsComparedWithEachOfItsRivals) {
+  const auto one =
+      studied("ipcsr", {trial_of("ipcsr", {}, 2e-6, 0), trial_of("pcsr", {}, 6e-6, 0), trial_of("csr5", {}, 3e-6, 0),
+                        trial_of("csr_scalar", {}, 8e-6, 0), trial_of("hyb", {}, 5e-6, 0)});
+  const auto another = studied("ipcsr", {trial_of("ipcsr", {}, 3e-6, 0), trial_of("pcsr", {}, 1e-6, 0)});
+  EXPECT_NEAR(measured("ipcsr", "IPCSR is 1.76", "mean", {one, another}), 1, 1e-12);
+  EXPECT_EQ(measured("ipcsr", "it is faster than PCSR", "share", {one, another}), 0.5);
+  EXPECT_DOUBLE_EQ(measured("ipcsr", "it is 1.21", "mean", {one, another}), 1.5) << "CSR5 has a time on one only";
+  EXPECT_DOUBLE_EQ(measured("ipcsr", "it is 1.43", "mean", {one}), 2.5) << "HYB is the best of CUSP's six";
+  EXPECT_TRUE(std::isnan(measured("ipcsr", "it is 1.02", "mean", {one}))) << "no time of CSR-Adaptive";
+}
+
+TEST(Claims, EveryFormatHasItsOwnCountOfBytes) {
+  const auto bytes = [](const StudiedMatrix& one, const std::string& format) {
+    for (const Contest& contest : one.contests) {
+      if (contest.contender->format == format) return tools::effective_bandwidth(one, contest) * 1e-6;
+    }
+    return 0.0;
+  };
+  // 100 x 100 with 1000 nonzeros in double, and a microsecond a product.
+  const auto ipcsr = studied(
+      "ipcsr", {trial_of("pcsr", {}, 1e-6, 8000), trial_of("ipcsr", {}, 1e-6, 40), trial_of("coo", {}, 1e-6, 4000)});
+  EXPECT_NEAR(bytes(ipcsr, "pcsr"), csr_bytes + 200 * 8 + 2 * 8000, 1e-6);
+  EXPECT_NEAR(bytes(ipcsr, "ipcsr"), csr_bytes + 200 * 8 + 40, 1e-6);
+  EXPECT_NEAR(bytes(ipcsr, "coo"), 1000 * 16 + 200 * 8, 1e-6);
+  const auto csr_m = studied("csr_m", {trial_of("csr_vector", {}, 1e-6, 0), trial_of("csr_gathered", {}, 1e-6, 8000),
+                                       trial_of("ell", {}, 1e-6, 14400), trial_of("ellr_t", {}, 1e-6, 14800)});
+  EXPECT_NEAR(bytes(csr_m, "csr_vector"), 1000 * 20 + 101 * 4 + 200 * 8, 1e-6);
+  EXPECT_NEAR(bytes(csr_m, "csr_gathered"), 1000 * 16 + 101 * 4 + 200 * 8, 1e-6);
+  EXPECT_NEAR(bytes(csr_m, "ell"), 1000 * 12 + 200 * 8, 1e-6);
+  EXPECT_NEAR(bytes(csr_m, "ellr_t"), 1000 * 12 + 100 * 4 + 200 * 8, 1e-6);
+  const auto suraa = studied("suraa", {trial_of("suraa", {}, 1e-6, 0), trial_of("csr5", {{"sigma", 4}}, 1e-6, 0),
+                                       trial_of("csr_vector", {}, 1e-6, 0)});
+  EXPECT_NEAR(bytes(suraa, "suraa"), 201 * 4 + 1000 * 12 + 200 * 8, 1e-6);
+  EXPECT_NEAR(bytes(suraa, "csr5"), 4 * (1000 + 101 + (1 + 1000.0 / 128) + 64 * 5) + 8 * 1200, 1e-6);
+  EXPECT_NEAR(bytes(suraa, "csr_vector"), csr_bytes + 200 * 8, 1e-6);
+}
+
+TEST(Claims, CsrBIsAskedForByTheLengthOfRows) {
+  const auto with = [](double mean_row, double bound, double gathered) {
+    auto one =
+        studied("csr_m", {trial_of("csr_vector", {{"T", 32}}, 3e-6, 0), trial_of("csr_vector", {{"T", 16}}, 2e-6, 0),
+                          trial_of("csr_gathered", {}, gathered, 0), trial_of("csr_bound", {}, bound, 0)});
+    one.mean_row = mean_row;
+    return one;
+  };
+  const std::vector matrices{with(4, 1e-6, 1.5e-6), with(6, 1.8e-6, 1.6e-6), with(20, 3e-6, 1e-6)};
+  EXPECT_EQ(measured("csr_m", "CSR-B is the fastest", "share", matrices), 0.5);
+  EXPECT_EQ(measured("csr_m", "it is the slowest", "share", matrices), 1);
+  EXPECT_TRUE(std::isnan(measured("csr_m", "it is the slowest", "share", {matrices[0]})));
+  EXPECT_DOUBLE_EQ(measured("csr_m", "CSR-M, whose", "mean speed-up", {matrices[2]}), 2);
+  EXPECT_NEAR(measured("csr_m", "CSR-M, whose", "its bandwidth", {matrices[2]}), 2 * (16 + 2.004) / (20 + 2.004), 1e-9);
+  EXPECT_DOUBLE_EQ(measured("csr_m", "16 threads", "mean", matrices), 1.5);
+}
+
+TEST(Claims, SuraaIsAskedForWhereRowsDifferMuch) {
+  const auto with = [](double variance, double suraa, double setup) {
+    auto trial = trial_of("suraa", {}, suraa, 0);
+    trial.measurement.setup_seconds = setup;
+    auto one = studied("suraa", {trial, trial_of("csr5", {{"sigma", 16}}, 2e-6, 0), trial_of("acsr", {}, 1e-7, 0)});
+    one.row_variance = variance;
+    return one;
+  };
+  const std::vector matrices{with(101, 1e-6, 6e-6), with(101, 4e-6, 24e-6), with(100, 1e-9, 1)};
+  EXPECT_NEAR(measured("suraa", "SURAA is 1.1", "mean", matrices), 1, 1e-12);
+  EXPECT_EQ(measured("suraa", "it is the fastest", "share", matrices), 0.5) << "ACSR was only described";
+  EXPECT_NEAR(measured("suraa", "its setup", "mean", matrices), 6, 1e-12);
+  EXPECT_TRUE(std::isnan(measured("suraa", "SURAA is 1.1", "mean", {matrices[2]}))) << "its rows are even";
+}
+
 }  // namespace
 
 }  // namespace autospmv::test

@@ -1,0 +1,75 @@
+#include "formats/common/cusparse.hpp"
+
+#include <limits>
+#include <string>
+
+namespace autospmv::formats::cusparse {
+
+void check(cusparseStatus_t status, std::source_location where) {
+  if (status == CUSPARSE_STATUS_SUCCESS) return;
+  const std::string file = where.file_name();
+  throw DeviceError(std::string("cuSPARSE: ") + cusparseGetErrorString(status) + " (" +
+                    file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) + ")");
+}
+
+Library open_library(const Device& device) {
+  Library library;
+  check(cusparseCreate(library.put()));
+  check(cusparseSetStream(library.get(), setup_stream(device).handle));
+  return library;
+}
+
+std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz, const Device& device) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (device.backend != Backend::cuda) return Refusal{"backend: cuSPARSE runs on CUDA devices only"};
+  if (nnz > max_narrow_nnz) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
+  if (rows > most || cols > most) return Refusal{"size: 2^31 rows or columns do not fit 32-bit indices"};
+  if (rows == 0 || cols == 0 || nnz == 0) return Refusal{"size: cuSPARSE takes no empty matrix"};
+  if (nnz > rows * cols) return Refusal{"duplicates: cuSPARSE takes no more nonzeros than rows x columns"};
+  return std::nullopt;
+}
+
+template <class T>
+Product<T>::Product(Library library, MatrixDescriptor descriptor, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
+                    const Device& device)
+    : library_(std::move(library)), matrix_(std::move(descriptor)), algorithm_(algorithm), turns_(device) {
+  // Any pointers do until the first product: the analysis reads the matrix only.
+  auto* anywhere = const_cast<T*>(matrix.values);
+  check(cusparseCreateDnVec(x_.put(), matrix.cols, anywhere, data_type<T>));
+  check(cusparseCreateDnVec(y_.put(), matrix.rows, anywhere, data_type<T>));
+  const T one = 1;
+  const T zero = 0;
+  std::size_t bytes = 0;
+  check(cusparseSpMV_bufferSize(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_.get(), x_.get(), &zero,
+                                y_.get(), data_type<T>, algorithm_, &bytes));
+  buffer_ = Array<std::uint8_t>(bytes, device);
+  const auto analysed = cusparseSpMV_preprocess(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_.get(),
+                                                x_.get(), &zero, y_.get(), data_type<T>, algorithm_, buffer_.data());
+  // The analysis is an offer: products run without it too.
+  if (analysed != CUSPARSE_STATUS_NOT_SUPPORTED) check(analysed);
+  synchronize(device, setup_stream(device));
+}
+
+template <class T>
+void Product<T>::operator()(T alpha, const T* x, T beta, T* y, Stream stream) const {
+  // The library handle and the vector descriptors serve one call at a time, and the external buffer one product.
+  turns_.take(stream, [&] {
+    check(cusparseSetStream(library_.get(), stream.handle));
+    check(cusparseDnVecSetValues(x_.get(), const_cast<T*>(x)));
+    check(cusparseDnVecSetValues(y_.get(), y));
+    check(cusparseSpMV(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_.get(), x_.get(), &beta,
+                       y_.get(), data_type<T>, algorithm_, const_cast<std::uint8_t*>(buffer_.data())));
+  });
+}
+
+template <class T>
+void Product<T>::set_values(const T* values) {
+  // cuSPARSE takes pointers to constants only when it creates a descriptor.
+  turns_.pause(
+      [&] { check(cusparseSpMatSetValues(const_cast<cusparseSpMatDescr_t>(matrix_.get()), const_cast<T*>(values))); });
+}
+
+template class Product<float>;
+template class Product<double>;
+
+}  // namespace autospmv::formats::cusparse

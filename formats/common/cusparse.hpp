@@ -1,0 +1,131 @@
+// What the vendor's formats share: handles that are owned, the matrices that cusparseSpMV takes, and the product
+// itself. A format adds its storage: the arrays, how they are described to the library, and how new values reach them.
+// CUDA builds only.
+//
+// Source: NVIDIA, cuSPARSE library 12.6, "cusparseSpMV()".
+#pragma once
+
+#include <cusparse.h>
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "core/array.hpp"
+#include "core/cuda/check.hpp"
+#include "features/features.hpp"
+#include "formats/common/turns.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats::cusparse {
+
+/// Throws DeviceError naming the error and the place of the call.
+void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
+
+template <class T>
+inline constexpr cudaDataType_t data_type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
+
+/// A handle with its own destroy function.
+template <class Handle, auto destroy>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ != nullptr) static_cast<void>(destroy(handle_));
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  [[nodiscard]] Handle get() const { return handle_; }
+  /// Where a create function writes the handle; there is none yet.
+  [[nodiscard]] Handle* put() { return &handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+using Library = Owned<cusparseHandle_t, cusparseDestroy>;
+using MatrixDescriptor = Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat>;
+
+/// A handle of the library that works on the setup stream until a product takes it to another one.
+Library open_library(const Device& device);
+
+/// Why cusparseSpMV does not take a matrix, in whatever format: it wants nonzeros, no more of them than there are
+/// places, and indices and offsets of one width, of which 32 bits are what columns have.
+std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz, const Device& device);
+
+inline std::optional<Refusal> refuse(const Features& features, const Device& device) {
+  return refuse_size(features.rows, features.cols, features.nnz, device);
+}
+
+template <class T>
+std::optional<Refusal> refuse(const CsrView<T>& matrix, const Device& device) {
+  if (matrix.wide()) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
+  return refuse_size(matrix.rows, matrix.cols, matrix.nnz, device);
+}
+
+/// y = alpha A x + beta y by one described matrix, from many threads and on many streams.
+template <class T>
+class Product {
+ public:
+  /// Analyses the matrix on the setup stream, complete when this returns. `matrix` is the one that was converted; only
+  /// its dimensions are of interest.
+  Product(Library library, MatrixDescriptor descriptor, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
+          const Device& device);
+
+  void operator()(T alpha, const T* x, T beta, T* y, Stream stream) const;
+
+  /// The matrix has its values there from now on.
+  void set_values(const T* values);
+
+  [[nodiscard]] std::int64_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  Library library_;
+  MatrixDescriptor matrix_;
+  cusparseSpMVAlg_t algorithm_;
+  Array<std::uint8_t> buffer_;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> x_;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
+  Turns turns_;
+};
+
+/// The operator of a vendor's format. Storage is moved in and has
+///   MatrixDescriptor describe() const                      of its arrays
+///   const T* refresh(const CsrView<T>& matrix, Stream)     takes new values; returns where they lie
+///   std::int64_t bytes() const                             of its arrays
+template <class T, class Storage>
+class CusparseOperator final : public Operator<T> {
+ public:
+  CusparseOperator(Library library, Storage storage, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
+                   const Device& device)
+      : storage_(std::move(storage)), product_(std::move(library), storage_.describe(), matrix, algorithm, device) {}
+
+  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override { product_(alpha, x, beta, y, stream); }
+
+  void update_values(const CsrView<T>& matrix, Stream stream) override {
+    product_.set_values(storage_.refresh(matrix, stream));
+  }
+
+  [[nodiscard]] std::int64_t bytes() const override { return storage_.bytes() + product_.bytes(); }
+
+ private:
+  Storage storage_;
+  Product<T> product_;
+};
+
+template <class T, class Storage>
+std::unique_ptr<Operator<T>> make_operator(Library library, Storage storage, const CsrView<T>& matrix,
+                                           cusparseSpMVAlg_t algorithm, const Device& device) {
+  return std::make_unique<CusparseOperator<T, Storage>>(std::move(library), std::move(storage), matrix, algorithm,
+                                                        device);
+}
+
+}  // namespace autospmv::formats::cusparse

@@ -1,0 +1,140 @@
+// cusparse_sell: the vendor's product by sliced ELLPACK, the arrays of which the caller has to build. Slices of C rows
+// in their own order, each stored column by column and padded to its longest row; padding has column -1, and the rows
+// that the last slice lacks are padding too.
+//
+//   C = 2                  slice_offsets  0 6 10
+//   0: a b c               columns        0 1  2 -1  3 -1 | 0 -1  2 -1
+//   1: d                   values         a d  b .   c .  | e .   f .
+//   2: e f
+//
+// The sliced core with one thread a row: formats/common/sliced.hpp.
+
+#include "core/cuda/launch.hpp"
+#include "formats/common/cusparse.hpp"
+#include "formats/common/rules.hpp"
+#include "formats/common/sliced.hpp"
+
+namespace autospmv::formats::cusparse_sell {
+
+namespace {
+
+template <class T>
+struct SellStorage {
+  std::int64_t cols;
+  std::int64_t nnz;
+  SlicedMatrix<T> sliced;
+  Array<std::int32_t> slice_offsets;  ///< in slots, where those of the sliced core count chunks of C
+  Place place;
+
+  [[nodiscard]] cusparse::MatrixDescriptor describe() const {
+    cusparse::MatrixDescriptor descriptor;
+    cusparse::check(cusparseCreateConstSlicedEll(descriptor.put(), sliced.rows, cols, nnz, sliced.slots,
+                                                 sliced.slice_rows, slice_offsets.data(), sliced.columns.full.data(),
+                                                 sliced.values.full.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                                 CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
+    return descriptor;
+  }
+  const T* refresh(const CsrView<T>& from, Stream stream) {
+    refresh_sliced(sliced, from, place, stream);
+    return sliced.values.full.data();
+  }
+  [[nodiscard]] std::int64_t bytes() const { return sliced.bytes() + slice_offsets.bytes(); }
+};
+
+__global__ void slice_offsets_kernel(const std::int32_t* slice_chunks, std::int32_t slice_rows, std::int64_t size,
+                                     std::int32_t* offsets) {
+  const auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < size) offsets[i] = slice_chunks[i] * slice_rows;
+}
+
+Array<std::int32_t> slice_offsets(const Array<std::int32_t>& slice_chunks, std::int64_t slice_rows, Place place,
+                                  Stream stream) {
+  Array<std::int32_t> offsets(slice_chunks.size(), place);
+  const auto size = static_cast<std::int64_t>(slice_chunks.size());
+  slice_offsets_kernel<<<cuda::grid_for(size), cuda::default_block, 0, stream.handle>>>(
+      slice_chunks.data(), static_cast<std::int32_t>(slice_rows), size, offsets.data());
+  cuda::check_launch();
+  return offsets;
+}
+
+template <class T>
+class CusparseSell final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{.name = "cusparse_sell",
+                                 .version = 1,
+                                 .summary = "the vendor's product by sliced ELLPACK",
+                                 .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
+                                 .backends = {Backend::cuda},
+                                 .deterministic = true,
+                                 .baseline = false};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override {
+    return {{"C", {32, 64, 128, 16}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (auto refusal = refuse_params(params, allowed())) return *refusal;
+    const double slots = static_cast<double>(features.nnz) * padding(features, params["C"]);
+    if (auto refusal = refuse_slots(slots)) return *refusal;
+    Cost cost;
+    cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, slots);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+      return *refusal;
+    }
+    cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+    cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = refuse_params(params, allowed())) return *refusal;
+    const DeviceScope scope(device);
+    auto sliced = build_sliced(matrix, layout_of(params), device);
+    if (!sliced) return Refusal{sliced.reason()};
+    if (auto refusal = refuse_slots(static_cast<double>(sliced->slots))) return *refusal;
+    auto offsets = slice_offsets(sliced->slice_chunks, sliced->slice_rows, device, setup_stream(device));
+    SellStorage<T> storage{matrix.cols, matrix.nnz, std::move(*sliced), std::move(offsets), device};
+    return cusparse::make_operator(cusparse::open_library(device), std::move(storage), matrix, CUSPARSE_SPMV_SELL_ALG1,
+                                   device);
+  }
+
+ private:
+  static std::vector<Allowed> allowed() { return {{"C", {slice_sizes.begin(), slice_sizes.end()}}}; }
+
+  static SlicedLayout layout_of(const Params& params) {
+    SlicedLayout layout;
+    layout.slice_rows = params["C"];
+    return layout;
+  }
+
+  /// Slots over nonzeros, for slices of an allowed size.
+  static double padding(const Features& features, std::int64_t slice_rows) {
+    const auto at = std::find(slice_sizes.begin(), slice_sizes.end(), slice_rows);
+    return features.sliced_ell_padding[static_cast<std::size_t>(at - slice_sizes.begin())];
+  }
+
+  static std::optional<Refusal> refuse_slots(double slots) {
+    if (slots <= static_cast<double>(max_narrow_nnz)) return std::nullopt;
+    return Refusal{"size: 2^31 slots, padding among them, do not fit 32-bit offsets"};
+  }
+};
+
+}  // namespace
+
+template <class T>
+const Format<T>& format() {
+  static const CusparseSell<T> instance;
+  return instance;
+}
+
+template const Format<float>& format();
+template const Format<double>& format();
+
+}  // namespace autospmv::formats::cusparse_sell
