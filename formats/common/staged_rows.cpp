@@ -42,8 +42,10 @@ AUTOSPMV_INLINE void multiply_blocks(const CsrView<T>& matrix, const Offset* row
   const BlockStart* starts = blocks.starts.data();
   T staged[most_staged_on_host];
   for (std::int64_t block = share.first; block < share.last; ++block) {
-    const auto [first_row, first] = starts[block];
-    const auto [last_row, last] = starts[block + 1];
+    const auto first_row = starts[block].row;
+    const auto last_row = starts[block + 1].row;
+    const auto first = starts[block].entry;
+    const auto last = starts[block + 1].entry;
     if (last_row - first_row <= 1) {
       const T sum = row_sum<lanes, T>(last - first, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
         return values[first + k] * x[columns[first + k]];
@@ -60,7 +62,9 @@ AUTOSPMV_INLINE void multiply_blocks(const CsrView<T>& matrix, const Offset* row
     const T* of_row = staged;
     for (std::int64_t row = first_row; row < last_row; ++row) {
       const auto length = static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]);
-      const T sum = row_sum<lanes, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA { return of_row[k]; });
+      const T sum = row_sum<lanes, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+        return of_row[k];  // NOLINT(clang-analyzer-core.uninitialized.UndefReturn): as many are staged as rows have
+      });
       store_row(y, row, alpha, sum, beta);
       of_row += length;
     }

@@ -97,7 +97,7 @@ TEST(RowBlocks, KeepTheirLimitsAndAreFew) {
       const auto blocks = make_row_blocks(view.row_ptr, view.rows, view.nnz, limits, {}, {});
       const auto starts = blocks.starts.to_vector();
       expect_partition(starts, source, limits);
-      const formats::RowWalk walk{std::get<1>(view.row_ptr), view.rows, view.nnz, limits};
+      const formats::RowWalk<std::int64_t> walk{std::get<1>(view.row_ptr), view.rows, view.nnz, limits};
       EXPECT_LE(blocks.count(), greedy_blocks(source, limits) + walk.pieces());
       std::set<std::int64_t> rows;
       for (const auto& start : starts) rows.insert(start.row);
@@ -111,7 +111,7 @@ TEST(RowBlocks, APieceHasNoMoreThanItsMost) {
   const auto source = from_lengths<double>(50000, 100, [](std::int64_t row) { return row % 2 == 0 ? 1 : 100; });
   const RowBlockLimits limits{.entries = 100, .rows = 50, .part = 0};
   const auto view = source.view();
-  const formats::RowWalk walk{std::get<1>(view.row_ptr), view.rows, view.nnz, limits};
+  const formats::RowWalk<std::int64_t> walk{std::get<1>(view.row_ptr), view.rows, view.nnz, limits};
   const auto blocks = make_row_blocks(view.row_ptr, view.rows, view.nnz, limits, {}, {});
   std::vector<int> of_piece(static_cast<std::size_t>(walk.pieces()), 0);
   for (std::int64_t i = 0; i < blocks.count(); ++i) {
