@@ -94,6 +94,9 @@ struct FilledRows {
   }
 };
 
+template <class Offset>
+FilledRows(const Offset*, const std::int32_t*, std::int64_t) -> FilledRows<Offset>;
+
 /// The flags of a lane whose nonzeros are [nonzero, nonzero + sigma); `row` is the first that begins there or later.
 template <class Offset>
 AUTOSPMV_HD inline std::uint32_t flags_of_lane(const FilledRows<Offset>& filled, std::int64_t row, std::int64_t nonzero,
