@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <numeric>
@@ -121,7 +123,8 @@ std::vector<double> sums_along_path(const Lengths& lengths, const std::vector<do
       carry = lane_bits != 0 ? rest : carry + rest;
       rows_before += std::popcount(lane_bits);
     }
-    for (int i = 0; i < ends && row < sums.size(); ++i) sums[row++] = slots[static_cast<std::size_t>(nonzeros + i)];
+    const double* ended = slots.data() + nonzeros;
+    for (int i = 0; i < ends && row < sums.size(); ++i) sums[row++] = ended[i];
   }
   EXPECT_EQ(nonzero, products.size());
   return sums;
@@ -160,7 +163,7 @@ TEST(MergePath, ACrossingReachesAsFarAsItsRow) {
         const auto step = std::min(tile * tile_steps, steps);
         tile_rows.push_back(static_cast<std::int32_t>(rows_ended(row_ptr.data(), rows, step)));
       }
-      const auto row_at = [&](std::int32_t b) { return tile_rows[static_cast<std::size_t>(b * tiles_of_block)]; };
+      const auto row_at = [&](std::int64_t b) { return tile_rows[static_cast<std::size_t>(b * tiles_of_block)]; };
       for (std::int32_t boundary = 1; boundary < blocks; ++boundary) {
         std::int32_t first = boundary;
         while (first > 1 && row_at(first - 1) == row_at(boundary)) --first;
