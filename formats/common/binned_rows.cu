@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(most_block, 1)
   const std::int64_t last = inside ? rows.last_entry(seat.position, row) : 0;
   values.open();
   const int in_block = 1 << min(seat.log_threads, table.log_block);
-  T sum = partial_sum(rows.columns, values, first, last, static_cast<int>(seat.lane), 1 << seat.log_threads, x);
-  sum = sum_threads(sum, in_block, of_warp);
+  T sum = batched_sum(rows.columns, values, first, last, static_cast<int>(seat.lane), 1 << seat.log_threads, x);
+  sum = sum_threads(sum, static_cast<int>(threadIdx.x) & (in_block - 1), in_block, of_warp);
   if (!inside || (static_cast<int>(threadIdx.x) & (in_block - 1)) != 0) return;
   if (seat.log_threads > table.log_block) {
     atomicAdd(y + row, alpha * sum);

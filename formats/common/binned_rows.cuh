@@ -10,7 +10,7 @@ namespace autospmv::formats {
 // that is not full, so there is no second loop for what is left of one. Past the end, the last entry is loaded again:
 // its sectors are on their way, and loads under conditions the compiler would put one behind the other.
 template <class T, class Values>
-__device__ __forceinline__ T partial_sum(const std::int32_t* columns, const Values& values, std::int64_t first,
+__device__ __forceinline__ T batched_sum(const std::int32_t* columns, const Values& values, std::int64_t first,
                                          std::int64_t last, int lane, int threads, const T* x) {
   constexpr int unroll = 4;
   T sum = 0;
@@ -28,26 +28,6 @@ __device__ __forceinline__ T partial_sum(const std::int32_t* columns, const Valu
     for (int u = 0; u < unroll; ++u) element[u] = load_x(x + column[u]);
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += u * threads <= last_step ? value[u] * element[u] : T{0};
-  }
-  return sum;
-}
-
-inline constexpr int most_warps = 1024 / cuda::warp_size;
-
-// The sum over groups of so many neighbouring threads, a power of two or the whole block, right in the first of each.
-// All threads of a block come here together, with the same number.
-template <class T>
-__device__ __forceinline__ T sum_threads(T sum, int threads, T* of_warp) {
-  for (int lanes = min(threads, cuda::warp_size) / 2; lanes > 0; lanes /= 2) {
-    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(lanes));
-  }
-  if (threads <= cuda::warp_size) return sum;
-  const int mine = static_cast<int>(threadIdx.x);
-  const int warp = mine / cuda::warp_size;
-  if (mine % cuda::warp_size == 0) of_warp[warp] = sum;
-  __syncthreads();
-  if (mine % threads == 0) {
-    for (int other = 1; other < threads / cuda::warp_size; ++other) sum += of_warp[warp + other];
   }
   return sum;
 }

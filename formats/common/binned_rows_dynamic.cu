@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(most_child_threads)
   __shared__ T of_warp[most_warps];
   const int threads = static_cast<int>(blockDim.x);
   values.open();
-  T sum = partial_sum(columns, values, first, last, static_cast<int>(threadIdx.x), threads, x);
-  sum = sum_threads(sum, threads, of_warp);
+  T sum = batched_sum(columns, values, first, last, static_cast<int>(threadIdx.x), threads, x);
+  sum = sum_threads(sum, static_cast<int>(threadIdx.x), threads, of_warp);
   if (threadIdx.x == 0) store_row(y, row, alpha, sum, beta);
 }
 
@@ -40,7 +40,7 @@ __global__ void parent_kernel(BinnedView<Offset> rows, Values values, std::int64
                                                                                alpha, x, beta, y);
   if (cudaGetLastError() == cudaSuccess) return;
   values.open();
-  store_row(y, row, alpha, partial_sum(rows.columns, values, first, last, 0, 1, x), beta);
+  store_row(y, row, alpha, batched_sum(rows.columns, values, first, last, 0, 1, x), beta);
 }
 
 }  // namespace

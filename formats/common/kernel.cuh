@@ -79,9 +79,9 @@ __device__ __forceinline__ T sum_lanes(T value) {
 /// Warps of the largest block.
 inline constexpr int most_warps = 1024 / cuda::warp_size;
 
-/// The sum over `threads` neighbouring threads, a power of two, right in the first of them, whose `lane` is 0.
-/// `of_warp` is shared and has room for one element a warp. More threads than a warp are those of a row in every row of
-/// the block: all threads come here together.
+/// The sum over `threads` neighbouring threads, right in the first of them, whose `lane` is 0: a power of two up to a
+/// warp, or whole warps. `of_warp` is shared and has room for one element a warp. More threads than a warp are those of
+/// a row in every row of the block: all threads come here together.
 template <class T>
 __device__ __forceinline__ T sum_threads(T sum, int lane, int threads, T* of_warp) {
   sum = sum_lanes(sum, min(threads, cuda::warp_size));

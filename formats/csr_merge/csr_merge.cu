@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
   T product[Items] = {};
   if (nonzeros > 0) {
     const std::int64_t first = first_step - first_row;
-    load_products(product, detail::rebased(columns + first), values.from(first), nonzeros, lane, x);
+    load_products(product, rebased(columns + first), values.from(first), nonzeros, lane, x);
   }
   TileSum<T> sum{T{0}, T{0}, false};
   if (rows > 0) {
