@@ -18,6 +18,9 @@
 // sparse matrix-vector multiplication on GPUs for graph applications", 2014, as surveyed in Muhammed, Mehmood,
 // Albeshri, Katib, "SURAA: a novel method and tool for loadbalanced and coalesced SpMV computations on GPUs", 2019, 3.
 
+#include <algorithm>
+#include <functional>
+
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
 
@@ -91,7 +94,7 @@ class Acsr final : public Format<T> {
       return make_binned_rows(matrix, std::move(rows), std::move(shape), device);
     }
     const auto rule = rule_of(params);
-    const auto floors = rule.floors();
+    const auto floors = with_tail(rule.floors(), params["tail"]);
     auto rows = bin_rows(matrix.row_ptr, matrix.rows, floors, 0, device);
     shape.fused = params["fused"] != 0;
     shape.block = rule.block;
@@ -110,6 +113,13 @@ class Acsr final : public Format<T> {
 
   static ThreadRule rule_of(const Params& params) {
     return {static_cast<int>(params["entries"]), static_cast<int>(params["block"]), static_cast<int>(params["split"])};
+  }
+
+  // The bin that the tail begins in, cut there.
+  static std::vector<std::int64_t> with_tail(std::vector<std::int64_t> floors, std::int64_t tail) {
+    const auto at = std::lower_bound(floors.begin(), floors.end(), tail, std::greater<>());
+    if (tail > 0 && *at != tail) floors.insert(at, tail);
+    return floors;
   }
 
   // Whole bins, those that begin past the tail: how many of them hold any rows; 0 where they hold too many.

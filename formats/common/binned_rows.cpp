@@ -45,6 +45,23 @@ double share_of_changes(const Features& features) {
   return 1 - std::min(1.0, same);
 }
 
+// Where work happens decides which of two operators is made.
+template <class T>
+std::unique_ptr<BinnedRowsOperator<T>> make_operator(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
+                                                     Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      return cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), place);
+    }
+  }
+  return host::make_binned_rows(matrix, std::move(rows), std::move(shape));
+}
+
+bool room_for_children([[maybe_unused]] std::int64_t children, [[maybe_unused]] Place place) {
+  if constexpr (built_with_cuda) return cuda_steps::reserve_children(children, place);
+  return true;
+}
+
 }  // namespace
 
 std::vector<RowBin> bins_by_rule(const RowBins& rows, const std::vector<std::int64_t>& floors, const ThreadRule& rule,
@@ -71,16 +88,10 @@ Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>& matrix, 
   size.nnz = matrix.nnz;
   const double bytes = binned_storage_bytes<T>(size, shape.stored, shape.log_granularity, full_value_bits<T>);
   if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
-  std::unique_ptr<BinnedRowsOperator<T>> built;
-  if constexpr (built_with_cuda) {
-    if (device.backend == Backend::cuda) {
-      if (shape.dynamic_bins > 0 && !cuda_steps::reserve_children(shape.most_children, device)) {
-        return Refusal{"memory: no room for so many launches that wait"};
-      }
-      built = cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), device);
-    }
+  if (shape.dynamic_bins > 0 && !room_for_children(shape.most_children, device)) {
+    return Refusal{"memory: no room for so many launches that wait"};
   }
-  if (device.backend == Backend::host) built = host::make_binned_rows(matrix, std::move(rows), std::move(shape));
+  auto built = make_operator(matrix, std::move(rows), std::move(shape), device);
   if (!built->complete()) return Refusal{"values: more bits are needed"};
   return std::unique_ptr<Operator<T>>(std::move(built));
 }
