@@ -31,7 +31,7 @@ struct SessionRules {
 /// Tunes: many candidates, and only the best matter.
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
-inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .cold_samples = 7};
+inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .max_rounds = 12, .cold_samples = 7};
 
 /// Where a session finds the formats that its candidates name.
 template <class T>

@@ -7,6 +7,10 @@
 //   1: d                   values         a d  b .   c .  | e .   f .
 //   2: e f
 //
+// Matrices that would need padding are refused: beside it, cuSPARSE 12.6 makes NaN of a row that an infinite element of
+// x should make infinite (161 of 217 such rows of a matrix of 999 uneven rows, 40 of 221 where whole slices are
+// filled).
+//
 // The sliced core with one thread a row: formats/common/sliced.hpp.
 
 #include "core/cuda/launch.hpp"
@@ -79,10 +83,10 @@ class CusparseSell final : public Format<T> {
                                      const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
     if (auto refusal = refuse_params(params, allowed())) return *refusal;
-    const double slots = static_cast<double>(features.nnz) * padding(features, params["C"]);
-    if (auto refusal = refuse_slots(slots)) return *refusal;
+    const auto slots = features.npr_max * slice_count(features.rows, params["C"]) * params["C"];
+    if (auto refusal = refuse_padding(slots, features.nnz)) return *refusal;
     Cost cost;
-    cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, slots);
+    cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, static_cast<double>(slots));
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
       return *refusal;
     }
@@ -98,7 +102,7 @@ class CusparseSell final : public Format<T> {
     const DeviceScope scope(device);
     auto sliced = build_sliced(matrix, layout_of(params), device);
     if (!sliced) return Refusal{sliced.reason()};
-    if (auto refusal = refuse_slots(static_cast<double>(sliced->slots))) return *refusal;
+    if (auto refusal = refuse_padding(sliced->slots, matrix.nnz)) return *refusal;
     auto offsets = slice_offsets(sliced->slice_chunks, sliced->slice_rows, device, setup_stream(device));
     SellStorage<T> storage{matrix.cols, matrix.nnz, std::move(*sliced), std::move(offsets), device};
     return cusparse::make_operator(cusparse::open_library(device), std::move(storage), matrix, CUSPARSE_SPMV_SELL_ALG1,
@@ -114,15 +118,13 @@ class CusparseSell final : public Format<T> {
     return layout;
   }
 
-  /// Slots over nonzeros, for slices of an allowed size.
-  static double padding(const Features& features, std::int64_t slice_rows) {
-    const auto at = std::find(slice_sizes.begin(), slice_sizes.end(), slice_rows);
-    return features.sliced_ell_padding[static_cast<std::size_t>(at - slice_sizes.begin())];
+  static std::int64_t slice_count(std::int64_t rows, std::int64_t slice_rows) {
+    return (rows + slice_rows - 1) / slice_rows;
   }
 
-  static std::optional<Refusal> refuse_slots(double slots) {
-    if (slots <= static_cast<double>(max_narrow_nnz)) return std::nullopt;
-    return Refusal{"size: 2^31 slots, padding among them, do not fit 32-bit offsets"};
+  static std::optional<Refusal> refuse_padding(std::int64_t slots, std::int64_t nnz) {
+    if (slots == nnz) return std::nullopt;
+    return Refusal{"padding: cuSPARSE would multiply it by infinite elements of x"};
   }
 };
 
