@@ -49,7 +49,7 @@ constexpr double hopeless_factor = 2.5;
 constexpr std::size_t most_of_a_format = 5;
 
 // And so many of all formats: the best of each comes before the second best of any.
-constexpr std::size_t most_of_all = 32;
+constexpr std::size_t most_of_all = 40;
 
 // The hopeful prospects of one format, which come by prediction.
 std::vector<Prospect> short_list(std::vector<Prospect> of_format, double best) {
@@ -76,7 +76,8 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
   }
   std::stable_sort(prospects.begin(), prospects.end(), [](const Prospect& a, const Prospect& b) {
     if (a.admitted() != b.admitted()) return a.admitted();
-    return a.predicted_seconds < b.predicted_seconds;
+    if (a.predicted_seconds != b.predicted_seconds) return a.predicted_seconds < b.predicted_seconds;
+    return a.baseline && !b.baseline;  // what is no better than plain CSR comes after it
   });
   return prospects;
 }

@@ -55,13 +55,15 @@ SlicedView view_of(const SlicedMatrix<T>& sliced) {
 
 // Many rows a slice: a block of threads a slice, so that a single slice of all rows is counted in parallel too.
 template <class Offset>
-__global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, int threads, std::int32_t* chunks) {
+__global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, int threads, std::int32_t whole,
+                                    std::int32_t* chunks) {
   const auto position = global_thread();
   if (position >= sliced.rows) return;
   const auto row = sliced.row_at(position);
   const auto length =
       min(static_cast<long long>(row_ptr[row + 1] - row_ptr[row]), static_cast<long long>(sliced.width_cap));
-  const auto count = static_cast<std::int32_t>((length + threads - 1) / threads);
+  auto count = static_cast<std::int32_t>((length + threads - 1) / threads);
+  if (count > whole / 2) count = (count + whole - 1) / whole * whole;
   std::int32_t* of_slice = chunks + position / sliced.slice_rows;
   // Most rows are no longer than one before them: look before taking the atomic.
   if (count > *static_cast<volatile std::int32_t*>(of_slice)) atomicMax(of_slice, count);
@@ -216,7 +218,8 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stre
   std::visit(
       [&](const auto* row_ptr) {
         count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-            view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads), sliced.slice_chunks.data());
+            view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads),
+            static_cast<std::int32_t>(sliced.layout.whole_chunks), sliced.slice_chunks.data());
       },
       matrix.row_ptr);
   cuda::check_launch();

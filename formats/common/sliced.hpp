@@ -33,6 +33,7 @@ struct SlicedLayout {
   std::int64_t threads = 1;      ///< T, a power of two up to 32; 1 on the host
   std::int64_t sort_window = 1;  ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
+  std::int64_t whole_chunks = 1;    ///< CUDA: slices of more than half so many chunks are widened to a multiple of it
   bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
   int block = 256;                  ///< CUDA: threads a block
   std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4

@@ -7,11 +7,14 @@
 //   1: d                   values         a d  b .   c .  | e .   f .
 //   2: e f
 //
-// Matrices that would need padding are refused: beside it, cuSPARSE 12.6 makes NaN of a row that an infinite element of
-// x should make infinite (161 of 217 such rows of a matrix of 999 uneven rows, 40 of 221 where whole slices are
-// filled).
+// Slices wider than 8 are widened to a multiple of 16: in others, cuSPARSE 12.6 makes NaN of most rows that an infinite
+// element of x should make infinite (of 217 such rows of a matrix of 999, up to 22 nonzeros each, it did of 161), as if
+// what is missing to whole steps of its loop were multiplied by elements of x as well.
 //
 // The sliced core with one thread a row: formats/common/sliced.hpp.
+
+#include <algorithm>
+#include <cmath>
 
 #include "core/cuda/launch.hpp"
 #include "formats/common/cusparse.hpp"
@@ -21,6 +24,8 @@
 namespace autospmv::formats::cusparse_sell {
 
 namespace {
+
+constexpr std::int64_t whole_step = 16;
 
 template <class T>
 struct SellStorage {
@@ -83,10 +88,10 @@ class CusparseSell final : public Format<T> {
                                      const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
     if (auto refusal = refuse_params(params, allowed())) return *refusal;
-    const auto slots = features.npr_max * slice_count(features.rows, params["C"]) * params["C"];
-    if (auto refusal = refuse_padding(slots, features.nnz)) return *refusal;
+    const double slots = expected_slots(features, params["C"]);
+    if (auto refusal = refuse_slots(slots)) return *refusal;
     Cost cost;
-    cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, static_cast<double>(slots));
+    cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, slots);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
       return *refusal;
     }
@@ -102,7 +107,7 @@ class CusparseSell final : public Format<T> {
     const DeviceScope scope(device);
     auto sliced = build_sliced(matrix, layout_of(params), device);
     if (!sliced) return Refusal{sliced.reason()};
-    if (auto refusal = refuse_padding(sliced->slots, matrix.nnz)) return *refusal;
+    if (auto refusal = refuse_slots(static_cast<double>(sliced->slots))) return *refusal;
     auto offsets = slice_offsets(sliced->slice_chunks, sliced->slice_rows, device, setup_stream(device));
     SellStorage<T> storage{matrix.cols, matrix.nnz, std::move(*sliced), std::move(offsets), device};
     return cusparse::make_operator(cusparse::open_library(device), std::move(storage), matrix, CUSPARSE_SPMV_SELL_ALG1,
@@ -115,16 +120,22 @@ class CusparseSell final : public Format<T> {
   static SlicedLayout layout_of(const Params& params) {
     SlicedLayout layout;
     layout.slice_rows = params["C"];
+    layout.whole_chunks = whole_step;
     return layout;
   }
 
-  static std::int64_t slice_count(std::int64_t rows, std::int64_t slice_rows) {
-    return (rows + slice_rows - 1) / slice_rows;
+  static double expected_slots(const Features& features, std::int64_t slice_rows) {
+    if (features.nnz == 0) return 0;
+    const auto at = std::find(slice_sizes.begin(), slice_sizes.end(), slice_rows);
+    const double padding = features.sliced_ell_padding[static_cast<std::size_t>(at - slice_sizes.begin())];
+    const double width = padding * features.npr_mean;
+    const double widened = width > whole_step / 2.0 ? std::ceil(width / whole_step) * whole_step : width;
+    return widened * static_cast<double>(features.rows);
   }
 
-  static std::optional<Refusal> refuse_padding(std::int64_t slots, std::int64_t nnz) {
-    if (slots == nnz) return std::nullopt;
-    return Refusal{"padding: cuSPARSE would multiply it by infinite elements of x"};
+  static std::optional<Refusal> refuse_slots(double slots) {
+    if (slots <= static_cast<double>(max_narrow_nnz)) return std::nullopt;
+    return Refusal{"size: 2^31 slots, padding among them, do not fit 32-bit offsets"};
   }
 };
 

@@ -106,6 +106,7 @@ std::vector<Scenario<T>> scenarios() {
       {"circuit", [] { return generate<T>("gen:circuit:3000"); }},
       {"graph", [] { return generate<T>("gen:rmat:10"); }},
       {"dense", [] { return generate<T>("gen:dense:130"); }},
+      {"even_rows", lengths(256, 300, constant(12)), Entries::with_infinities},
       {"million_rows", lengths(1000000, 1000000, [](std::int64_t row) { return row % 4096 == 5 ? 300 : row % 5; })},
   };
   // Around the edges of warps, slices, cache lines and blocks, in rows and in npr.
