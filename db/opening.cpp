@@ -92,7 +92,9 @@ class DirectoryLock {
 };
 
 Opened open_for_writing(const fs::path& file) {
-  if (fs::exists(file) && !fs::is_regular_file(file)) throw SqliteError(SQLITE_CANTOPEN, "not a regular file");
+  // Asked once: between two questions another process may set a damaged file aside.
+  const auto status = fs::status(file);
+  if (fs::exists(status) && !fs::is_regular_file(status)) throw SqliteError(SQLITE_CANTOPEN, "not a regular file");
   fs::create_directories(file.parent_path());
   std::optional<Connection> connection;
   try {
