@@ -8,9 +8,9 @@
 // Nothing of the matrix moves: the setup is a sort of the row numbers by a few bits, and new values cost nothing.
 //   fused = 0    a kernel a bin, side by side, as in the paper; 1: one launch for all of them
 //   tail > 0     the bins of rows of more than so many nonzeros are left to dynamic parallelism, a child kernel a row,
-//                as long as they hold no more rows than the device runtime lets wait by default; 0: none is
-//   split > 0    rows of more than split nonzeros a thread of a block are shared by several blocks (atomics); 0: none
-//   is
+//                as long as they hold no more rows than the device runtime lets wait by default; 0: none is. The
+//                paper's own form, to be chosen by hand: suraa.cpp says why it is not offered
+//   split > 0    rows of more than split nonzeros a thread of a block are shared by several blocks (atomics)
 // On the host all lengths up to 127 are bins of their own: what costs there is a loop whose end is not foreseen. T is
 // the number of partial sums of long rows.
 //
@@ -54,11 +54,8 @@ class Acsr final : public Format<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {4, 8}}};
-    std::vector<std::int64_t> tail{0};
-    const auto children = rows_of_at_least(features, usual_tail + 1);
-    if (children > 0 && children <= most_children) tail.push_back(usual_tail);
     return {{"value_bits", value_bits_for<T>(features)},  {"fused", {1, 0}},
-            {"split", splits_for(features, usual_block)}, {"tail", tail},
+            {"split", splits_for(features, usual_block)}, {"tail", {0}},
             {"entries", entries_for(features)},           {"block", {usual_block}}};
   }
 
@@ -109,8 +106,6 @@ class Acsr final : public Format<T> {
   }
 
  private:
-  static constexpr std::int64_t usual_tail = 1024;
-
   static ThreadRule rule_of(const Params& params) {
     return {static_cast<int>(params["entries"]), static_cast<int>(params["block"]), static_cast<int>(params["split"])};
   }

@@ -88,7 +88,9 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
     for (int bin = first; !this->shape_.fused && bin < count; ++bin) {
       tables_.push_back(table_of(bins.data() + bin, 1, this->shape_.block));
     }
-    if (branches() > 1) fork_.emplace(std::min(branches(), branches_at_once), place);
+    // Beside kernels that run at the same time, one that launches others never came to an end when it was replayed from
+    // a graph: with it, all go one after another.
+    if (branches() > 1 && dynamic_branches() == 0) fork_.emplace(std::min(branches(), branches_at_once), place);
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
@@ -104,8 +106,8 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
     };
     if (fork_) {
       fork_->run(branches(), stream, multiply_branch);
-    } else if (branches() == 1) {
-      multiply_branch(0, stream);
+    } else {
+      for (int branch = 0; branch < branches(); ++branch) multiply_branch(branch, stream);
     }
   }
 

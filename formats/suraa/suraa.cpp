@@ -7,16 +7,18 @@
 //   row 3: h          in that order
 //
 //   entries = 0           the paper's: segments by the rule of Freedman and Diaconis (segments.hpp); a thread a row
-//   where
-//                         a segment has less than 32 nonzeros a row, else half as many threads as nonzeros
+//                         where a segment has less than 32 nonzeros a row, else half as many threads as nonzeros
 //   entries > 0           1, 2, 4, ... threads a row, the fewest that leave each so many nonzeros. Rows are sorted only
 //                         as far as their number of threads says, for the others keep y and x in order.
 //   fused = 0             a kernel a segment, side by side, as in the paper; 1: one launch for all of them
 //   max_child_threads     of the longest segments that hold so many rows together and have 32 nonzeros a row, each row
-//   is
-//                         multiplied by a child kernel (dynamic parallelism); that many children must find room in the
-//                         device runtime's pool. 0: G1 has no other kernels than G2, but as many threads as it needs
+//                         is multiplied by a child kernel (dynamic parallelism); that many children must find room in
+//                         the device runtime's pool. 0: G1 has no other kernels than G2, but as many threads as it
+//                         needs
 //   split > 0             rows of more than split nonzeros a thread of a block are shared by several blocks (atomics)
+//
+// Child kernels are there to be chosen by hand, as the paper's own form, and not offered: on an H200, 8192 of them take
+// 1.5 ms, 200 times what the same rows take without; and beside other kernels of a replayed graph they did not end.
 //
 // The paper sorts rows of the same length by their first column; here they keep their order, for the same purpose. From
 // 128 nonzeros on, rows are sorted by quarters of a power of two: they get many threads each.
@@ -63,9 +65,12 @@ class Suraa final : public Format<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {4, 8}}};
-    return {{"value_bits", value_bits_for<T>(features)},     {"fused", {1, 0}},
-            {"entries", {entries_for(features).front(), 0}}, {"split", splits_for(features, usual_block)},
-            {"max_child_threads", children_for(features)},   {"block", {usual_block}}};
+    return {{"value_bits", value_bits_for<T>(features)},
+            {"fused", {1, 0}},
+            {"entries", {entries_for(features).front(), 0}},
+            {"split", splits_for(features, usual_block)},
+            {"max_child_threads", {0}},
+            {"block", {usual_block}}};
   }
 
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
@@ -126,16 +131,6 @@ class Suraa final : public Format<T> {
   static ThreadRule rule_of(const Params& params) {
     const auto entries = params["entries"] == 0 ? entries_of_segment : static_cast<int>(params["entries"]);
     return {entries, static_cast<int>(params["block"]), static_cast<int>(params["split"])};
-  }
-
-  // None, and where rows are long enough for children, the fewest children that all of them can be.
-  static std::vector<std::int64_t> children_for(const Features& features) {
-    const auto rows = rows_of_at_least(features, warp_row);
-    if (features.npr_max <= long_row) return {0};
-    for (const std::int64_t children : {1024, 2048, 4096}) {
-      if (rows <= children) return {0, children};
-    }
-    return {0, 8192};
   }
 
   // The rows of at least 32 nonzeros, in whole bins.
