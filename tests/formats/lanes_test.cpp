@@ -79,7 +79,7 @@ void expect_predicted_storage(const std::string& generator, const std::string& f
   const auto features = extract_features(view, device);
   const auto* format = find_format<double>(format_name);
   for (const auto& params : format->params(features, device).combinations()) {
-    SCOPED_TRACE(generator + " " + format_name + " " + params.text());
+    SCOPED_TRACE(::testing::Message() << generator << " " << format_name << " " << params.text());
     const auto cost = format->predict(features, params, device);
     ASSERT_TRUE(cost.admitted()) << cost.reason();
     const auto built = format->build(view, params, device);
