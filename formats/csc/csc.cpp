@@ -1,17 +1,14 @@
 #include "formats/csc/csc.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "formats/common/nonzeros.hpp"
-#include "formats/common/row_partition.hpp"
+#include "formats/common/row_panels.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/format.hpp"
 
@@ -20,15 +17,6 @@ namespace autospmv::formats::csc {
 namespace host {
 
 namespace {
-
-// Calls body(i) for every i in [0, size) as threads come free, for parts that were made equal already.
-template <class Body>
-void for_each_part(std::int64_t work, std::size_t size, const Body& body) {
-  std::atomic<std::size_t> taken{0};
-  parallel_region(work, [&](int /*thread*/, int /*threads*/) {
-    for (auto i = taken++; i < size; i = taken++) body(i);
-  });
-}
 
 template <class T>
 Panel<T> make_panel(const CsrView<T>& matrix, Share rows, const std::int32_t* row_of) {
@@ -77,38 +65,19 @@ template <class T>
 std::vector<Panel<T>> transpose(const CsrView<T>& matrix, int panels) {
   Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), Place{});
   formats::host::expand_rows(matrix.row_ptr, matrix.rows, row_of.data());
-  std::vector<Panel<T>> all(static_cast<std::size_t>(panels));
-  // No exception may leave a parallel region, and making a panel allocates.
-  std::vector<std::exception_ptr> failures(all.size());
-  for_each_part(matrix.nnz, all.size(), [&](std::size_t i) {
-    try {
-      const auto rows = std::visit(
-          [&](const auto* row_ptr) { return rows_of_share(row_ptr, matrix.rows, static_cast<int>(i), panels); },
-          matrix.row_ptr);
-      all[i] = make_panel(matrix, rows, row_of.data());
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  });
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  return all;
+  return formats::host::make_panels<Panel<T>>(matrix, panels,
+                                              [&](Share rows) { return make_panel(matrix, rows, row_of.data()); });
 }
 
 template <class T>
 void refresh(const CsrView<T>& matrix, std::vector<Panel<T>>& panels) {
-  for_each_part(matrix.nnz, panels.size(), [&](std::size_t i) {
-    auto& panel = panels[i];
-    for (std::size_t entry = 0; entry < panel.values.size(); ++entry) {
-      panel.values[entry] = matrix.values[panel.source[entry]];
-    }
-  });
+  formats::host::refresh_panels(matrix, panels);
 }
 
 template <class T>
 void multiply(const std::vector<Panel<T>>& panels, std::int64_t work, T alpha, const T* x, T beta, T* y) {
-  for_each_part(work, panels.size(), [&](std::size_t i) { multiply_panel(panels[i], alpha, x, beta, y); });
+  formats::host::for_each_part(work, panels.size(),
+                               [&](std::size_t i) { multiply_panel(panels[i], alpha, x, beta, y); });
 }
 
 }  // namespace host

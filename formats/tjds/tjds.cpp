@@ -1,15 +1,12 @@
 #include "formats/tjds/tjds.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <numeric>
 #include <vector>
 
-#include "core/parallel.hpp"
-#include "formats/common/row_partition.hpp"
+#include "formats/common/row_panels.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/format.hpp"
 
@@ -153,53 +150,25 @@ void multiply_panel(const Panel<T>& panel, T alpha, const T* x, T beta, T* y) {
   }
 }
 
-// Calls body(i) for every i in [0, size) as threads come free, for parts that were made equal already.
-template <class Body>
-void for_each_part(std::int64_t work, std::size_t size, const Body& body) {
-  std::atomic<std::size_t> taken{0};
-  parallel_region(work, [&](int /*thread*/, int /*threads*/) {
-    for (auto i = taken++; i < size; i = taken++) body(i);
-  });
-}
-
 }  // namespace
 
 template <class T>
 std::vector<Panel<T>> transpose(const CsrView<T>& matrix, std::int64_t width, int threads) {
   // Every panel stores the columns that it has anew: no more of them than keep the threads busy to the end.
   const int panels = matrix.nnz < serial_below ? 1 : 2 * std::max(1, threads);
-  std::vector<Panel<T>> all(static_cast<std::size_t>(panels));
-  // No exception may leave a parallel region, and making a panel allocates.
-  std::vector<std::exception_ptr> failures(all.size());
-  for_each_part(matrix.nnz, all.size(), [&](std::size_t i) {
-    try {
-      const auto rows = std::visit(
-          [&](const auto* row_ptr) { return rows_of_share(row_ptr, matrix.rows, static_cast<int>(i), panels); },
-          matrix.row_ptr);
-      all[i] = PanelMaker<T>(matrix, rows, width).make();
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  });
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  return all;
+  return formats::host::make_panels<Panel<T>>(matrix, panels,
+                                              [&](Share rows) { return PanelMaker<T>(matrix, rows, width).make(); });
 }
 
 template <class T>
 void refresh(const CsrView<T>& matrix, std::vector<Panel<T>>& panels) {
-  for_each_part(matrix.nnz, panels.size(), [&](std::size_t i) {
-    auto& panel = panels[i];
-    for (std::size_t entry = 0; entry < panel.values.size(); ++entry) {
-      panel.values[entry] = matrix.values[panel.source[entry]];
-    }
-  });
+  formats::host::refresh_panels(matrix, panels);
 }
 
 template <class T>
 void multiply(const std::vector<Panel<T>>& panels, std::int64_t work, T alpha, const T* x, T beta, T* y) {
-  for_each_part(work, panels.size(), [&](std::size_t i) { multiply_panel(panels[i], alpha, x, beta, y); });
+  formats::host::for_each_part(work, panels.size(),
+                               [&](std::size_t i) { multiply_panel(panels[i], alpha, x, beta, y); });
 }
 
 }  // namespace host
