@@ -19,19 +19,13 @@
 #include "formats/common/blocks.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
 
 using formats::BlockLayout;
 using formats::BlockMatrix;
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
 
 // Random blocks, some of them not full, at a width of columns that no block size divides.
 HostCsr<double> ragged(std::int64_t rows, std::int64_t cols, bool sorted) {

@@ -13,6 +13,7 @@
 #include "core/reference.hpp"
 #include "formats/cocktail/cocktail.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
@@ -20,12 +21,6 @@ namespace {
 using formats::cocktail::Cut;
 using formats::cocktail::CutRule;
 using formats::cocktail::Part;
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  if (const auto cuda = cuda_devices(); !cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
 
 // ---- Matrices that are a sum of two kinds of nonzeros.
 
@@ -78,11 +73,6 @@ HostCsr<T> blocks_and_strays() {
     matrix.row_ptr.push_back(static_cast<std::int64_t>(matrix.col_idx.size()));
   }
   return matrix;
-}
-
-template <class T>
-Matrix<T> matrix_of(const HostCsr<T>& source) {
-  return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
 }
 
 formats::cocktail::Split<double> cut_by(const CsrView<double>& matrix, const std::vector<CutRule>& rules,

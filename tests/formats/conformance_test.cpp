@@ -20,18 +20,10 @@
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  for (auto& device : cuda_devices()) {
-    all.push_back(device);
-    break;  // one CUDA device stands for all
-  }
-  return all;
-}
 
 // y between two guards whose every byte is known.
 template <class T>

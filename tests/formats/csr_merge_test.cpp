@@ -15,16 +15,10 @@
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
 
 std::vector<Params> every_choice(Backend backend, int full_value_bits) {
   const ParamSpace host{{"hub", {0, 1}}, {"T", {2, 4}}};

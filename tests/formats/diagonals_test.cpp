@@ -15,21 +15,10 @@
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
-
-template <class T>
-Matrix<T> matrix_of(const HostCsr<T>& source) {
-  return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-}
 
 // The first choice of parameters, with some of them set.
 template <class T>

@@ -9,16 +9,10 @@
 
 #include "core/matrix.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
 
 std::vector<std::int64_t> counts_of(const HostCsr<double>& source) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(source.cols), 0);

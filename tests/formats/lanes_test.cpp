@@ -11,13 +11,10 @@
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
-
-Matrix<double> matrix_of(const HostCsr<double>& source) {
-  return Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-}
 
 void expect_right_product(const std::string& format, const Params& params, const HostCsr<double>& source,
                           const Device& device) {
@@ -33,13 +30,6 @@ void expect_right_product(const std::string& format, const Params& params, const
   synchronize(device, setup_stream(device));
   const auto comparison = compare(view, reference, static_cast<const double*>(y.data()), device);
   EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first " << comparison.first_wrong;
-}
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
 }
 
 // Classes of every width, more than one row too long for a warp, and one too long for the threads of a block.

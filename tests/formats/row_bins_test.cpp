@@ -19,6 +19,7 @@
 #include "formats/format.hpp"
 #include "formats/suraa/segments.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
@@ -27,17 +28,6 @@ using formats::BinTable;
 using formats::RowBin;
 using formats::RowBins;
 using formats::ThreadRule;
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
-
-Matrix<double> matrix_of(const HostCsr<double>& source) {
-  return Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-}
 
 HostCsr<double> skewed(std::int64_t rows) {
   return from_lengths<double>(rows, 1000, [](std::int64_t row) { return row % 97 == 5 ? row % 301 : row * row % 7; });

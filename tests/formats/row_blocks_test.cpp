@@ -14,23 +14,13 @@
 #include "formats/common/staged_rows.hpp"
 #include "formats/ipcsr/ipcsr.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
 
 using formats::BlockStart;
 using formats::RowBlockLimits;
-
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  const auto cuda = cuda_devices();
-  if (!cuda.empty()) all.push_back(cuda.front());
-  return all;
-}
-
-Matrix<double> matrix_of(const HostCsr<double>& source) {
-  return Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-}
 
 // Long runs of empty, short and long rows, so that pieces are cut for every reason.
 std::int64_t mixed_length(std::int64_t row) {

@@ -1,0 +1,24 @@
+// What tests of formats start from.
+#pragma once
+
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/host_csr.hpp"
+#include "core/matrix.hpp"
+
+namespace autospmv::testing {
+
+/// The host, and one CUDA device, where there is any, for all.
+inline std::vector<Device> devices() {
+  std::vector<Device> all{host_device()};
+  if (const auto cuda = cuda_devices(); !cuda.empty()) all.push_back(cuda.front());
+  return all;
+}
+
+template <class T>
+Matrix<T> matrix_of(const HostCsr<T>& source) {
+  return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
+}
+
+}  // namespace autospmv::testing
