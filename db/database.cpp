@@ -524,6 +524,31 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   });
 }
 
+std::vector<RecordedMatrix> Database::recorded(const std::string& backend, const std::string& catalogue) {
+  return impl_->attempt([&](Connection& connection) {
+    std::vector<RecordedMatrix> all;
+    Statement statement(
+        connection,
+        "SELECT DISTINCT matrix, environment FROM trial JOIN environment ON environment.id = environment "
+        "WHERE backend = ?1 AND matrix IN (SELECT matrix FROM feature) ORDER BY environment, matrix");
+    statement.bind(backend);
+    while (statement.step()) {
+      std::string fingerprint;
+      std::int64_t environment = 0;
+      statement.read(fingerprint, environment);
+      const auto key = read_key(connection, fingerprint, environment);
+      auto matrix = read_matrix(connection, fingerprint);
+      if (!key || !matrix) continue;
+      auto& record = all.emplace_back(RecordedMatrix{*key, std::move(*matrix), {}});
+      for_each_ranked(connection, fingerprint, environment, {}, catalogue, [&](Ranked ranked) {
+        if (ranked.within_limits) record.trials.push_back(std::move(ranked.trial));
+        return ranked.within_limits;  // those that passed come first
+      });
+    }
+    return all;
+  });
+}
+
 Forgotten Database::forget(const Selection& selection) {
   const std::scoped_lock lock(impl_->mutex);
   auto& connection = impl_->connection;

@@ -22,6 +22,13 @@ struct TunedMatrix {
   std::optional<TrialRecord> winner;
 };
 
+/// A matrix and everything that was measured on it under one key: what predictions for other matrices are made from.
+struct RecordedMatrix {
+  TrialKey key;
+  MatrixRecord matrix;
+  std::vector<TrialRecord> trials;  ///< the last passed one of every candidate
+};
+
 /// What to forget: all of it is chosen by every part that is given, and everything where none is.
 struct Selection {
   std::optional<Fingerprint> pattern = {};
@@ -83,6 +90,10 @@ class Database {
 
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);
+
+  /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first. With
+  /// `catalogue`, only trials of formats at the versions named there.
+  std::vector<RecordedMatrix> recorded(const std::string& backend, const std::string& catalogue = {});
 
   /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
   /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.

@@ -1,31 +1,49 @@
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "features/features.hpp"
+#include "features/recorded.hpp"
 
 namespace autospmv {
 
 namespace {
 
-using Read = double (*)(const Features&);
+/// How one feature is read as a number, and set from one.
+struct Access {
+  double (*read)(const Features&);
+  void (*write)(Features&, double);
+};
+
+/// Integers as far as double tells them apart; records hold no others.
+template <class Number>
+void set(Number& target, double value) {
+  if constexpr (std::is_same_v<Number, bool>) {
+    target = value != 0;
+  } else if constexpr (std::is_integral_v<Number>) {
+    target = static_cast<Number>(std::llround(value));
+  } else {
+    target = value;
+  }
+}
 
 template <auto Member>
-double field(const Features& features) {
-  return static_cast<double>(features.*Member);
-}
+constexpr Access field{.read = [](const Features& features) { return static_cast<double>(features.*Member); },
+                       .write = [](Features& features, double value) { set(features.*Member, value); }};
 
 template <auto Member, std::size_t I>
-double element(const Features& features) {
-  return static_cast<double>((features.*Member)[I]);
-}
+constexpr Access element{.read = [](const Features& features) { return static_cast<double>((features.*Member)[I]); },
+                         .write = [](Features& features, double value) { set((features.*Member)[I], value); }};
 
-/// One reader for every element of an array member.
+/// One access for every element of an array member.
 template <auto Member, std::size_t... I>
-std::vector<Read> elements(std::index_sequence<I...> /*indices*/) {
-  return {&element<Member, I>...};
+std::vector<Access> elements(std::index_sequence<I...> /*indices*/) {
+  return {element<Member, I>...};
 }
 
 /// The table and the text that its string views refer to.
@@ -37,33 +55,37 @@ class Table {
     add_positions();
     add_fill();
     add_values();
-    for (const auto& row : rows_) infos_.push_back({row.name, row.unit, row.meaning, row.read});
+    for (const auto& row : rows_) {
+      infos_.push_back({row.name, row.unit, row.meaning, row.access.read});
+      writes_.emplace(row.name, row.access.write);
+    }
   }
   [[nodiscard]] std::span<const FeatureInfo> infos() const { return infos_; }
+  [[nodiscard]] const auto& writes() const { return writes_; }
 
  private:
   struct Row {
     std::string name;
     std::string unit;
     std::string meaning;
-    Read read;
+    Access access;
   };
 
-  void add(std::string name, std::string unit, std::string meaning, Read read) {
-    rows_.push_back({std::move(name), std::move(unit), std::move(meaning), read});
+  void add(std::string name, std::string unit, std::string meaning, Access access) {
+    rows_.push_back({std::move(name), std::move(unit), std::move(meaning), access});
   }
 
   void add_size() {
-    add("rows", "rows", "rows of the matrix", &field<&Features::rows>);
-    add("cols", "columns", "columns of the matrix", &field<&Features::cols>);
-    add("nnz", "nonzeros", "stored nonzeros, repeated ones each counted", &field<&Features::nnz>);
+    add("rows", "rows", "rows of the matrix", field<&Features::rows>);
+    add("cols", "columns", "columns of the matrix", field<&Features::cols>);
+    add("nnz", "nonzeros", "stored nonzeros, repeated ones each counted", field<&Features::nnz>);
   }
 
   void add_npr() {
-    add("npr_mean", "nonzeros", "mean nonzeros per row", &field<&Features::npr_mean>);
-    add("npr_variance", "nonzeros^2", "population variance of the nonzeros per row", &field<&Features::npr_variance>);
-    add("npr_min", "nonzeros", "nonzeros of the shortest row", &field<&Features::npr_min>);
-    add("npr_max", "nonzeros", "nonzeros of the longest row", &field<&Features::npr_max>);
+    add("npr_mean", "nonzeros", "mean nonzeros per row", field<&Features::npr_mean>);
+    add("npr_variance", "nonzeros^2", "population variance of the nonzeros per row", field<&Features::npr_variance>);
+    add("npr_min", "nonzeros", "nonzeros of the shortest row", field<&Features::npr_min>);
+    add("npr_max", "nonzeros", "nonzeros of the longest row", field<&Features::npr_max>);
     const auto percentiles = elements<&Features::npr_percentile>(std::make_index_sequence<npr_percentiles.size()>());
     for (std::size_t i = 0; i < npr_percentiles.size(); ++i) {
       const auto percent = std::to_string(npr_percentiles[i]);
@@ -74,7 +96,7 @@ class Table {
     for (std::size_t b = 0; b < bins.size(); ++b) {
       add("npr_bin_" + std::to_string(b), "rows", bin_meaning(static_cast<int>(b)), bins[b]);
     }
-    add("empty_rows", "rows", "rows without nonzeros", &field<&Features::empty_rows>);
+    add("empty_rows", "rows", "rows without nonzeros", field<&Features::empty_rows>);
   }
 
   static std::string bin_meaning(int bin) {
@@ -88,16 +110,16 @@ class Table {
     add("diagonals", "diagonals",
         "diagonals that hold a nonzero; " + std::to_string(diagonals_cap + 1) + " means more than " +
             std::to_string(diagonals_cap),
-        &field<&Features::diagonals>);
+        field<&Features::diagonals>);
     add("lower_bandwidth", "columns", "largest row - column of a nonzero, at least 0",
-        &field<&Features::lower_bandwidth>);
+        field<&Features::lower_bandwidth>);
     add("upper_bandwidth", "columns", "largest column - row of a nonzero, at least 0",
-        &field<&Features::upper_bandwidth>);
-    add("symmetric_pattern", "", "1 where (i, j) is stored as often as (j, i)", &field<&Features::symmetric_pattern>);
-    add("sorted_columns", "", "1 where the columns of every row strictly increase", &field<&Features::sorted_columns>);
+        field<&Features::upper_bandwidth>);
+    add("symmetric_pattern", "", "1 where (i, j) is stored as often as (j, i)", field<&Features::symmetric_pattern>);
+    add("sorted_columns", "", "1 where the columns of every row strictly increase", field<&Features::sorted_columns>);
     add("slice_span_mean", "columns", "mean over slices of 32 rows of their largest column - smallest column",
-        &field<&Features::slice_span_mean>);
-    add("slice_span_max", "columns", "longest of these spans", &field<&Features::slice_span_max>);
+        field<&Features::slice_span_mean>);
+    add("slice_span_max", "columns", "longest of these spans", field<&Features::slice_span_max>);
   }
 
   void add_fill() {
@@ -107,9 +129,9 @@ class Table {
       add("block_fill_" + b, "ratio",
           "nonzeros over the elements of the aligned square blocks of " + b + " rows with any", fills[i]);
     }
-    add("sampled", "", "1 where block_fill was read from a sample of the rows", &field<&Features::sampled>);
+    add("sampled", "", "1 where block_fill was read from a sample of the rows", field<&Features::sampled>);
     add("ell_padding", "ratio", "slots over nonzeros with every row padded to the longest",
-        &field<&Features::ell_padding>);
+        field<&Features::ell_padding>);
     const auto paddings = elements<&Features::sliced_ell_padding>(std::make_index_sequence<slice_sizes.size()>());
     for (std::size_t i = 0; i < slice_sizes.size(); ++i) {
       const auto c = std::to_string(slice_sizes[i]);
@@ -119,24 +141,40 @@ class Table {
   }
 
   void add_values() {
-    add("values_all_equal", "", "1 where all values have one bit pattern", &field<&Features::values_all_equal>);
+    add("values_all_equal", "", "1 where all values have one bit pattern", field<&Features::values_all_equal>);
     add("distinct_values", "values",
         "bit patterns among the values; " + std::to_string(distinct_values_cap + 1) + " means more than " +
             std::to_string(distinct_values_cap),
-        &field<&Features::distinct_values>);
+        field<&Features::distinct_values>);
     add("values_exact_in_float", "", "1 where every value survives double -> float -> double bit for bit",
-        &field<&Features::values_exact_in_float>);
+        field<&Features::values_exact_in_float>);
   }
 
   std::vector<Row> rows_;
   std::vector<FeatureInfo> infos_;
+  std::map<std::string_view, void (*)(Features&, double)> writes_;
 };
+
+const Table& table() {
+  static const Table instance;
+  return instance;
+}
 
 }  // namespace
 
-std::span<const FeatureInfo> feature_table() {
-  static const Table table;
-  return table.infos();
+std::span<const FeatureInfo> feature_table() { return table().infos(); }
+
+std::optional<Features> features_of_record(std::span<const std::pair<std::string, double>> record) {
+  Features features;
+  std::size_t known = 0;
+  for (const auto& [name, value] : record) {
+    const auto write = table().writes().find(name);
+    if (write == table().writes().end() || !(std::abs(value) <= largest_recorded)) continue;
+    write->second(features, value);
+    ++known;
+  }
+  if (known < table().writes().size()) return std::nullopt;
+  return features;
 }
 
 }  // namespace autospmv
