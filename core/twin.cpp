@@ -112,7 +112,7 @@ class NprDistribution {
     fit(mean, square);
   }
 
-  /// As many rows as asked. Rounding one class is made up for in the next smaller one, in the sum of squares: a row
+  /// As many rows as asked. What a class has above whole rows goes to the next smaller one, as a sum of squares: a row
   /// more or less among the longest would spoil the deviation.
   [[nodiscard]] std::vector<NprClass> round_to(std::int64_t rows) const {
     std::vector<NprClass> classes(npr_.size());
@@ -121,8 +121,8 @@ class NprDistribution {
     for (std::size_t i = npr_.size(); i-- > 0;) {
       const double square = std::max(1.0, npr_[i] * npr_[i]);
       const double wanted = weights_[i] * static_cast<double>(rows) + carry / square;
-      const auto count = std::clamp<std::int64_t>(std::llround(wanted), 0, left);
-      carry = (wanted - static_cast<double>(count)) * square;
+      const auto count = std::min(left, static_cast<std::int64_t>(wanted + 1e-6));
+      carry = std::max(0.0, wanted - static_cast<double>(count)) * square;
       left -= count;
       classes[i] = {static_cast<std::int64_t>(npr_[i]), count};
     }
@@ -219,8 +219,10 @@ struct Shape {
   double copy;  ///< of the runs of a row, those that the next row takes over
 };
 
-/// The runs that a row of n nonzeros has in the mean.
-double mean_runs(std::int64_t n, double run) { return 1 + static_cast<double>(n - 1) * run; }
+/// The runs that a row of n nonzeros has in the mean; at least one column lies between any two.
+double mean_runs(std::int64_t n, std::int64_t cols, double run) {
+  return std::min(1 + static_cast<double>(n - 1) * run, static_cast<double>(cols - n + 1));
+}
 
 /// Lengths from `least` to `most`, all equally likely: what a row of several runs has from its first column to its
 /// last.
@@ -241,7 +243,7 @@ struct SpanRange {
 
 double mean_span(std::int64_t n, std::int64_t cols, const Shape& shape) {
   if (n < 2) return 0;
-  const double runs = mean_runs(n, shape.run);
+  const double runs = mean_runs(n, cols, shape.run);
   const double one_run = std::max(0.0, 2 - runs);
   return one_run * static_cast<double>(n - 1) + (1 - one_run) * SpanRange(n, runs, cols, shape.span).mean;
 }
@@ -283,7 +285,7 @@ class RowMaker {
     const bool kept = !previous_.empty() && draws.chance(shape_.copy);
     // Whether a row is one run or several is drawn again only where it is not like the previous one.
     if (!kept) form_ = draws.unit();
-    if (n == 1 || form_ < 2 - mean_runs(n, shape_.run)) {
+    if (n == 1 || form_ < 2 - mean_runs(n, cols_, shape_.run)) {
       draw_one_run(r, n, kept, draws);
     } else {
       draw_several_runs(r, n, kept, draws);
@@ -327,7 +329,7 @@ class RowMaker {
   }
 
   void draw_several_runs(std::int64_t r, std::int64_t n, bool kept, Draws& draws) {
-    const double runs = mean_runs(n, shape_.run);
+    const double runs = mean_runs(n, cols_, shape_.run);
     const SpanRange range(n, runs, cols_, shape_.span);
     Run left{0, 0};
     Run right{0, 0};
@@ -595,7 +597,7 @@ class Calibration {
  public:
   Calibration(std::int64_t cols, std::span<const std::int64_t> row_ptr, std::uint64_t seed)
       : cols_(cols), row_ptr_(row_ptr), seed_(seed), blocks_(row_ptr) {
-    constexpr std::int64_t most_blocks = 16;
+    constexpr std::int64_t most_blocks = 32;
     constexpr std::int64_t most_nnz = std::int64_t{1} << 22;
     const std::int64_t wanted = std::min(most_blocks, blocks_.count);
     for (std::int64_t i = 0; i < wanted; ++i) {
@@ -606,13 +608,16 @@ class Calibration {
 
   /// From the shape that were right if no row took anything over from the previous one.
   [[nodiscard]] Shape shape(const Shape& design, double similarity) const {
+    double design_runs = 0;
     double design_span = 0;
     std::int64_t rows = 0;
     for (const auto& share : sample_) {
       for (std::int64_t r = share.first; r < share.last; ++r) {
         const std::int64_t n = row_ptr_[r + 1] - row_ptr_[r];
+        if (n == 0) continue;
+        ++rows;
+        design_runs += mean_runs(n, cols_, design.run) - 1;
         design_span += mean_span(n, cols_, design);
-        rows += static_cast<std::int64_t>(n > 0);
       }
     }
     Shape shape = design;
@@ -621,8 +626,9 @@ class Calibration {
     constexpr int rounds = 10;
     for (int round = 0; round < rounds; ++round) {
       const Tally tally = measure(shape);
-      const auto runs = static_cast<double>(tally.runs - tally.rows);
-      shape.run = corrected(shape.run, design.run, ratio(runs, static_cast<double>(tally.nnz - tally.rows)));
+      const auto more_nnz = static_cast<double>(tally.nnz - tally.rows);
+      const auto more_runs = static_cast<double>(tally.runs - tally.rows);
+      shape.run = corrected(shape.run, ratio(design_runs, more_nnz), ratio(more_runs, more_nnz));
       shape.span = corrected(shape.span, design_span / bound, static_cast<double>(tally.spans) / bound);
       shape.copy = corrected(shape.copy, similarity, ratio(tally.similarities, static_cast<double>(tally.pairs)));
     }
@@ -659,16 +665,21 @@ Shape design(std::int64_t cols, std::span<const NprClass> classes, const TwinFea
     if (one.npr > 0) rows += static_cast<double>(one.count);
     nnz += static_cast<double>(one.npr * one.count);
   }
-  Shape shape{.run = 0, .span = 0, .copy = features.similarity};
-  const double runs = nnz * (1 - features.neighbours / 2);
-  shape.run = std::clamp(ratio(runs - rows, nnz - rows), 0.0, 1.0);
-  const double spans = features.bandwidth * static_cast<double>(cols) * rows;
-  shape.span = bisect(0, 1, 50, [&](double span) {
-    double sum = 0;
+  const auto sum = [&](const auto& of_row) {
+    double result = 0;
     for (const auto& one : classes) {
-      sum += static_cast<double>(one.count) * mean_span(one.npr, cols, {shape.run, span, 0});
+      if (one.npr > 0) result += static_cast<double>(one.count) * of_row(one.npr);
     }
-    return sum < spans;
+    return result;
+  };
+  const double runs = nnz * (1 - features.neighbours / 2);
+  const double spans = features.bandwidth * static_cast<double>(cols) * rows;
+  constexpr int steps = 50;
+  Shape shape{.run = 0, .span = 0, .copy = features.similarity};
+  shape.run = bisect(0, 1, steps,
+                     [&](double run) { return sum([&](std::int64_t n) { return mean_runs(n, cols, run); }) < runs; });
+  shape.span = bisect(0, 1, steps, [&](double span) {
+    return sum([&](std::int64_t n) { return mean_span(n, cols, {shape.run, span, 0}); }) < spans;
   });
   return shape;
 }
