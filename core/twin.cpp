@@ -91,7 +91,7 @@ struct NprClass {
 /// the variance grows with the second, so that two nested bisections find them.
 class NprDistribution {
  public:
-  NprDistribution(std::int64_t longest, double mean, double square) {
+  NprDistribution(std::int64_t longest, double mean) {
     // Every length close to the mean, and fewer the farther off.
     const auto middle = std::min(longest, static_cast<std::int64_t>(mean));
     constexpr std::int64_t resolution = 64;
@@ -109,7 +109,13 @@ class NprDistribution {
       log_npr_.push_back(std::log((npr_[i] + 1) / (mean + 1)));
     }
     weights_.resize(size);
-    fit(mean, square);
+  }
+
+  /// To the mean of the lengths and of their squares.
+  void fit(double mean, double square) {
+    // Parameters of any magnitude and either sign are bisected as what the hyperbolic sine makes of a small interval.
+    const double second = bisect(-25, 25, 50, [&](double s) { return fit_mean(mean, std::sinh(s)).square < square; });
+    fit_mean(mean, std::sinh(second));
   }
 
   /// As many rows as asked. What a class has above whole rows goes to the next smaller one, as a sum of squares: a row
@@ -138,12 +144,6 @@ class NprDistribution {
   };
 
   void add(std::int64_t npr) { npr_.push_back(static_cast<double>(npr)); }
-
-  void fit(double mean, double square) {
-    // Parameters of any magnitude and either sign are bisected as what the hyperbolic sine makes of a small interval.
-    const double second = bisect(-25, 25, 50, [&](double s) { return fit_mean(mean, std::sinh(s)).square < square; });
-    fit_mean(mean, std::sinh(second));
-  }
 
   Moments fit_mean(double mean, double second) {
     const double first = bisect(-45, 45, 80, [&](double s) { return moments(std::sinh(s), second).mean < mean; });
@@ -186,9 +186,23 @@ std::vector<NprClass> npr_classes(std::int64_t rows, std::int64_t cols, const Tw
   const auto rest = static_cast<double>(rows - 1);
   const double rest_mean = std::max(0.0, (nnz - longest) / rest);
   const double squares = (features.npr_std * features.npr_std + mean * mean) * static_cast<double>(rows);
-  const NprDistribution distribution(static_cast<std::int64_t>(longest), rest_mean,
-                                     (squares - longest * longest) / rest);
-  auto classes = distribution.round_to(rows - 1);
+  const double rest_square = (squares - longest * longest) / rest;
+  NprDistribution distribution(static_cast<std::int64_t>(longest), rest_mean);
+  std::vector<NprClass> classes;
+  double least_error = HUGE_VAL;
+  // Rounding to whole rows moves the mean of a few rows, so another one is aimed at.
+  double aim = rest_mean;
+  for (int round = 0; round < 6 && least_error > 1e-3 * mean; ++round) {
+    distribution.fit(aim, rest_square);
+    auto rounded = distribution.round_to(rows - 1);
+    double sum = 0;
+    for (const auto& one : rounded) sum += static_cast<double>(one.npr) * static_cast<double>(one.count);
+    const double error = sum / rest - rest_mean;
+    aim = std::max(0.0, aim - error);
+    if (std::abs(error) >= least_error) continue;
+    least_error = std::abs(error);
+    classes = std::move(rounded);
+  }
   ++classes.back().count;
   std::erase_if(classes, [](const auto& one) { return one.count == 0; });
   return classes;
