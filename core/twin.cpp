@@ -1,10 +1,10 @@
 #include "core/twin.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <numeric>
 
 #include "core/error.hpp"
