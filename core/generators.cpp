@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
+#include "core/twin.hpp"
 
 namespace autospmv {
 
@@ -46,7 +47,24 @@ std::int64_t random_index(std::uint64_t seed, std::uint64_t position, std::int64
   return static_cast<std::int64_t>(random_unit(seed, position) * static_cast<double>(size));
 }
 
-using Arguments = std::vector<std::int64_t>;
+/// The numbers of a spec, in the order of its usage.
+class Arguments {
+ public:
+  void add(std::int64_t integer) { numbers_.push_back({integer, static_cast<double>(integer)}); }
+  void add_decimal(double decimal) { numbers_.push_back({0, decimal}); }
+  void repeat() { numbers_.push_back(numbers_.back()); }
+
+  std::int64_t operator[](std::size_t i) const { return numbers_[i].integer; }
+  [[nodiscard]] double decimal(std::size_t i) const { return numbers_[i].decimal; }
+
+ private:
+  struct Number {
+    std::int64_t integer;
+    double decimal;
+  };
+
+  std::vector<Number> numbers_;
+};
 
 /// What a spec asks for, in floating point, where nothing overflows; nnz from above.
 struct Size {
@@ -344,17 +362,52 @@ struct Banded {
   }
 };
 
+struct Twin {
+  static Size size(const Arguments& args) {
+    const double rows = static_cast<double>(args[0]);
+    return {rows, static_cast<double>(args[1]), rows * args.decimal(2)};
+  }
+
+  template <class T>
+  static HostCsr<T> make(const Arguments& args) {
+    const auto rows = args[0];
+    const auto cols = args[1];
+    const TwinFeatures features{.npr_mean = args.decimal(2),
+                                .npr_std = args.decimal(3),
+                                .skew = args.decimal(4),
+                                .bandwidth = args.decimal(5),
+                                .neighbours = args.decimal(6),
+                                .similarity = args.decimal(7)};
+    const auto seed = static_cast<std::uint64_t>(args[8]);
+    auto pattern = make_twin(rows, cols, features, seed);
+    HostCsr<T> matrix{rows, cols, std::move(pattern.row_ptr), std::move(pattern.col_idx), {}};
+    matrix.values.resize(matrix.nnz());
+    parallel_region(matrix.nnz(), [&](int thread, int threads) {
+      const auto share = share_of(rows, thread, threads);
+      for (std::int64_t r = share.first; r < share.last; ++r) {
+        for (std::int64_t k = matrix.row_ptr[r]; k < matrix.row_ptr[r + 1]; ++k) {
+          matrix.values[k] = real_value<T>(random_value(seed, place_of(r, matrix.col_idx[k])));
+        }
+      }
+    });
+    return matrix;
+  }
+};
+
 // One argument of a usage line.
 struct Argument {
   enum class Default : std::uint8_t { none, value, previous };
+  enum class Kind : std::uint8_t { integer, decimal };
 
   std::int64_t least = 1;
   Default otherwise = Default::none;
   std::int64_t value = 0;
+  Kind kind = Kind::integer;
 };
 
 constexpr Argument required{};
 constexpr Argument required_or_zero{.least = 0};
+constexpr Argument required_decimal{.least = 0, .kind = Argument::Kind::decimal};
 constexpr Argument like_previous{.otherwise = Argument::Default::previous};
 constexpr Argument seed_argument{.least = 0, .otherwise = Argument::Default::value, .value = 1};
 
@@ -399,6 +452,10 @@ const std::vector<Generator>& generators() {
       generator<Banded>(
           {"banded", "gen:banded:N:HALF_BANDWIDTH", "N rows, all elements within HALF_BANDWIDTH of the diagonal"},
           {required, required_or_zero}),
+      generator<Twin>({"twin", "gen:twin:ROWS:COLS:NPR_MEAN:NPR_STD:SKEW:BANDWIDTH:NEIGHBOURS:SIMILARITY[:SEED]",
+                       "artificial matrix of these features (Mpakos et al. 2023)"},
+                      {required, required, required_decimal, required_decimal, required_decimal, required_decimal,
+                       required_decimal, required_decimal, seed_argument}),
   };
   return all;
 }
@@ -422,11 +479,15 @@ const Generator& find_generator(std::string_view name) {
   throw InvalidArgument("no generator of this name; there are " + known);
 }
 
-std::int64_t parse_argument(std::string_view word, std::int64_t least) {
-  std::int64_t value = 0;
+// The whole of a word as a number of at least `least`; nothing else is one.
+template <class Number>
+Number parse_number(std::string_view word, std::int64_t least, std::string_view what) {
+  Number value{};
   const auto [end, code] = std::from_chars(word.begin(), word.end(), value);
-  if (code != std::errc{} || end != word.end() || value < least) {
-    throw InvalidArgument('\'' + std::string(word) + "' is not an integer of at least " + std::to_string(least));
+  const bool finite = std::isfinite(static_cast<double>(value));
+  if (code != std::errc{} || end != word.end() || !finite || value < static_cast<Number>(least)) {
+    throw InvalidArgument('\'' + std::string(word) + "' is not " + std::string(what) + " of at least " +
+                          std::to_string(least));
   }
   return value;
 }
@@ -436,12 +497,16 @@ Arguments parse_arguments(const Generator& kind, std::span<const std::string_vie
   Arguments values;
   for (std::size_t i = 0; i < kind.arguments.size(); ++i) {
     const Argument& argument = kind.arguments[i];
-    if (i < words.size()) {
-      values.push_back(parse_argument(words[i], argument.least));
+    if (i < words.size() && argument.kind == Argument::Kind::decimal) {
+      values.add_decimal(parse_number<double>(words[i], argument.least, "a number"));
+    } else if (i < words.size()) {
+      values.add(parse_number<std::int64_t>(words[i], argument.least, "an integer"));
     } else if (argument.otherwise == Argument::Default::none) {
       throw InvalidArgument("too few arguments");
+    } else if (argument.otherwise == Argument::Default::previous) {
+      values.repeat();
     } else {
-      values.push_back(argument.otherwise == Argument::Default::previous ? values.back() : argument.value);
+      values.add(argument.value);
     }
   }
   return values;

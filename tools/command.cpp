@@ -18,7 +18,10 @@ void print_matrices(std::ostream& out) {
   out << "\nMATRIX is a Matrix Market file (plain, compressed, or in a tar archive), a directory of such files,\n"
          "- for standard input, or one of:\n";
   for (const auto& kind : generator_table()) {
-    out << "  " << std::left << std::setw(40) << kind.usage << kind.meaning << '\n';
+    constexpr int width = 40;
+    out << "  " << std::left << std::setw(width) << kind.usage;
+    if (kind.usage.size() >= width) out << '\n' << std::setw(width + 2) << "";
+    out << kind.meaning << '\n';
   }
 }
 

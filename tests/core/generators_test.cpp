@@ -96,7 +96,8 @@ TEST_P(EveryGenerator, GivesTheSameMatrixInEveryType) {
 
 INSTANTIATE_TEST_SUITE_P(Generators, EveryGenerator,
                          testing::Values("gen:pde:20", "gen:fem:10:3", "gen:grid2d:100", "gen:rmat:13:8:5",
-                                         "gen:uniform:20000:5000:7:3", "gen:uniform:300:100:80", "gen:circuit:20000:9",
+                                         "gen:uniform:20000:5000:7:3", "gen:uniform:300:100:80",
+                                         "gen:twin:20000:9000:9:7:30:0.3:0.7:0.6:5", "gen:circuit:20000:9",
                                          "gen:dense:200:150", "gen:banded:20000:3"));
 
 TEST(Generators, TableListsTheWorkingGenerators) {
@@ -106,7 +107,8 @@ TEST(Generators, TableListsTheWorkingGenerators) {
     EXPECT_TRUE(info.usage.starts_with("gen:" + names.back() + ':')) << info.usage;
     EXPECT_FALSE(info.meaning.empty());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"pde", "fem", "grid2d", "rmat", "uniform", "circuit", "dense", "banded"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"pde", "fem", "grid2d", "rmat", "uniform", "circuit", "dense", "banded",
+                                             "twin"}));
 }
 
 TEST(Generators, PdeHasThePublishedNonzeros) {
@@ -245,13 +247,15 @@ TEST(Generators, SeedsMatter) {
   EXPECT_EQ(generate<double>("gen:rmat:8:4:1").col_idx, generate<double>("gen:rmat:8:4").col_idx);
   EXPECT_NE(generate<double>("gen:rmat:8:4:1").col_idx, generate<double>("gen:rmat:8:4:2").col_idx);
   EXPECT_NE(generate<double>("gen:uniform:9:99:4:1").col_idx, generate<double>("gen:uniform:9:99:4:2").col_idx);
+  EXPECT_NE(generate<double>("gen:twin:99:99:4:1:1:0.5:1:0.5:1").col_idx,
+            generate<double>("gen:twin:99:99:4:1:1:0.5:1:0.5:2").col_idx);
   EXPECT_NE(generate<double>("gen:circuit:99:1").col_idx, generate<double>("gen:circuit:99:2").col_idx);
 }
 
 TEST(Generators, BadSpecsNameTheSpecAndTheUsage) {
   EXPECT_EQ(error_of("pde:5"), "pde:5: not a generator; usage: gen:KIND:ARGS");
   EXPECT_EQ(error_of("gen:"),
-            "gen:: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded; "
+            "gen:: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded, twin; "
             "usage: gen:KIND:ARGS");
   EXPECT_EQ(error_of("gen:pde"), "gen:pde: too few arguments; usage: gen:pde:N");
   EXPECT_EQ(error_of("gen:pde:"), "gen:pde:: '' is not an integer of at least 1; usage: gen:pde:N");
