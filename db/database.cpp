@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -219,12 +220,29 @@ void for_each_ranked(const Connection& connection, const std::string& fingerprin
   }
 }
 
+// Totals this close are told apart by noise alone.
+constexpr double tie = 1.01;
+
+bool is_simpler(const TrialRecord& a, const TrialRecord& b) {
+  const auto rank = [](const TrialRecord& trial) {
+    return std::tuple(trial.measurement.bytes, trial.candidate.params.values().size());
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  return a.candidate < b.candidate;
+}
+
 std::optional<TrialRecord> find_winner(const Connection& connection, const std::string& fingerprint,
                                        std::int64_t environment, const Limits& limits, const std::string& catalogue) {
   std::optional<TrialRecord> winner;
+  double least = 0;
   for_each_ranked(connection, fingerprint, environment, limits, catalogue, [&](Ranked ranked) {
-    if (ranked.within_limits) winner = std::move(ranked.trial);
-    return !winner;
+    if (!ranked.within_limits) return true;
+    const auto& m = ranked.trial.measurement;
+    const double total = m.setup_seconds + static_cast<double>(limits.expected_calls) * m.warm.median;
+    if (!winner) least = total;
+    if (winner && total > tie * least) return false;
+    if (!winner || is_simpler(ranked.trial, *winner)) winner = std::move(ranked.trial);
+    return true;
   });
   return winner;
 }
@@ -546,6 +564,30 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, const
       });
     }
     return all;
+  });
+}
+
+std::vector<std::pair<std::string, double>> Database::coefficients(const std::string& backend,
+                                                                   const std::string& device) {
+  return impl_->attempt([&](Connection& connection) {
+    std::vector<std::pair<std::string, double>> values;
+    Statement statement(connection,
+                        "SELECT name, value FROM coefficient WHERE backend = ?1 AND device = ?2 ORDER BY name");
+    statement.bind(backend, device);
+    while (statement.step()) {
+      auto& [name, value] = values.emplace_back();
+      statement.read(name, value);
+    }
+    return values;
+  });
+}
+
+void Database::record_coefficients(const std::string& backend, const std::string& device,
+                                   std::span<const std::pair<std::string, double>> values) {
+  impl_->attempt_write([&](Connection& connection) {
+    Statement(connection, "DELETE FROM coefficient WHERE backend = ?1 AND device = ?2").bind(backend, device).run();
+    Statement statement(connection, "INSERT INTO coefficient (backend, device, name, value) VALUES (?1, ?2, ?3, ?4)");
+    for (const auto& [name, value] : values) statement.bind(backend, device, name, value).run();
   });
 }
 

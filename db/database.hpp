@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -75,7 +76,8 @@ class Database {
   /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
   std::vector<TrialRecord> trials(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
 
-  /// The cheapest passed trial within the limits, or nothing.
+  /// The cheapest passed trial within the limits, or nothing. Among those within 1 % of it, which noise may put in any
+  /// order, the one of the fewest bytes, then of the fewest parameters, then by name.
   std::optional<TrialRecord> winner(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
 
   /// That every candidate an effort asks for was tried with these formats ("measure", "csr_scalar:1 ...").
@@ -94,6 +96,13 @@ class Database {
   /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first. With
   /// `catalogue`, only trials of formats at the versions named there.
   std::vector<RecordedMatrix> recorded(const std::string& backend, const std::string& catalogue = {});
+
+  /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may
+  /// have written.
+  std::vector<std::pair<std::string, double>> coefficients(const std::string& backend, const std::string& device);
+  /// Replaces them.
+  void record_coefficients(const std::string& backend, const std::string& device,
+                           std::span<const std::pair<std::string, double>> values);
 
   /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
   /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.

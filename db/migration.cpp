@@ -19,6 +19,17 @@ constexpr const char* add_loop = R"sql(
   ALTER TABLE trial ADD COLUMN loop_high_quartile_s REAL    NOT NULL DEFAULT 0;
   ALTER TABLE trial ADD COLUMN loop_samples         INTEGER NOT NULL DEFAULT 0;)sql";
 
+// Version 3 keeps what was fitted to trials: the coefficients of a cost model, by their names.
+constexpr const char* add_coefficients = R"sql(
+  CREATE TABLE coefficient (
+    backend   TEXT NOT NULL,
+    device    TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    value     REAL NOT NULL,
+    fitted_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    PRIMARY KEY (backend, device, name)
+  ) STRICT, WITHOUT ROWID;)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -52,7 +63,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema, add_loop};
+  static const std::array steps = {schema, add_loop, add_coefficients};
   return steps;
 }
 

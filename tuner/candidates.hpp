@@ -6,7 +6,7 @@
 
 #include "core/trial.hpp"
 #include "formats/format.hpp"
-#include "tuner/context.hpp"
+#include "tuner/prediction.hpp"
 
 namespace autospmv {
 
@@ -16,21 +16,23 @@ struct Prospect {
   int format_version = 0;
   bool deterministic = true;
   bool baseline = false;
-  int rank = 0;                  ///< place in the format's own order, best guess first
-  std::string refusal;           ///< why the format does not take the matrix; empty where it does
-  Cost cost;                     ///< meaningless where refused
-  double predicted_seconds = 0;  ///< likewise
+  std::string refusal;    ///< why the format does not take the matrix; empty where it does
+  Cost cost;              ///< meaningless where refused
+  Prediction prediction;  ///< likewise
 
   [[nodiscard]] bool admitted() const { return refusal.empty(); }
 };
 
 /// Every combination of every format's parameters on this device, admitted ones first, by predicted time.
 template <class T>
-std::vector<Prospect> all_prospects(const Features& features, const Device& device, double bandwidth);
+std::vector<Prospect> all_prospects(const Features& features, const Device& device, const Predictor<T>& predictor);
 
-/// The admitted prospects that an effort tries: all of them, or a few of each format whose prediction could win. The
-/// baselines are always among them, and come first.
-std::vector<Prospect> chosen_prospects(const std::vector<Prospect>& prospects, Effort effort, const Limits& limits);
+/// setup + expected calls x time, in seconds, as predicted.
+double predicted_total(const Prospect& prospect, const Limits& limits);
+
+/// The admitted ones within the limits, by predicted total. A prediction that may be far off counts as slower than it
+/// says: what loses much when it is wrong must promise more.
+std::vector<Prospect> by_estimate(std::vector<Prospect> prospects, const Limits& limits, std::int64_t csr_bytes);
 
 /// What is used where nothing is known: the cheapest by prediction among those that need no conversion and keep to
 /// `limits`.

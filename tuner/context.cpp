@@ -1,11 +1,13 @@
 #include "tuner/context.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
+#include "formats/format.hpp"
 #include "tuner/meter.hpp"
 
 namespace autospmv {
@@ -14,8 +16,10 @@ namespace {
 
 constexpr std::array effort_names = {
     std::pair{Effort::cached, std::string_view{"cached"}},
+    std::pair{Effort::estimate, std::string_view{"estimate"}},
     std::pair{Effort::measure, std::string_view{"measure"}},
     std::pair{Effort::exhaustive, std::string_view{"exhaustive"}},
+    std::pair{Effort::online, std::string_view{"online"}},
 };
 
 Device chosen_device(const ContextOptions& options, spdlog::logger& logger) {
@@ -56,6 +60,7 @@ std::optional<Effort> parse_effort(std::string_view name) {
 
 Context::Context(const ContextOptions& options)
     : id_(next_id()),
+      recheck_share_(options.recheck_share),
       effort_(options.effort),
       limits_(options.limits),
       logger_(options.logger ? options.logger : spdlog::default_logger()) {
@@ -66,6 +71,40 @@ Context::Context(const ContextOptions& options)
 double Context::copy_bandwidth() const {
   std::call_once(copy_measured_, [this] { copy_bandwidth_ = measure_copy_bandwidth(device_); });
   return copy_bandwidth_;
+}
+
+CostModel Context::cost_model() const {
+  auto coefficients = default_coefficients(device_.backend);
+  for (const auto& [name, value] : database_->coefficients(std::string(name_of(device_.backend)), device_.name)) {
+    for (const auto& info : coefficient_table()) {
+      if (name == info.name && value >= info.least && value <= info.most) coefficients.*info.member = value;
+    }
+  }
+  return {device_, copy_bandwidth(), coefficients};
+}
+
+template <Scalar T>
+std::shared_ptr<const Experience<T>> Context::experience() const {
+  const std::scoped_lock lock(learning_);
+  auto& learned = std::get<Learned<T>>(learned_);
+  // A few matrices more change little, and reading all of them takes time.
+  const bool outgrown = learned.experience != nullptr &&
+                        tuned_ - learned.tuned >= std::max<std::size_t>(8, learned.experience->matrices() / 4);
+  if (learned.experience == nullptr || outgrown) {
+    const auto records = database_->recorded(std::string(name_of(device_.backend)), format_catalogue());
+    learned = {std::make_shared<const Experience<T>>(records, device_, cost_model()), tuned_.load()};
+  }
+  return learned.experience;
+}
+
+template std::shared_ptr<const Experience<float>> Context::experience() const;
+template std::shared_ptr<const Experience<double>> Context::experience() const;
+
+bool Context::recheck_due() const {
+  recheck_ += recheck_share_;
+  if (recheck_ < 1) return false;
+  recheck_ -= 1;
+  return true;
 }
 
 Context& Context::instance() {

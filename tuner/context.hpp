@@ -1,26 +1,33 @@
 // Where products run and how hard to look for the best: the only state there is beside the matrices themselves.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include <spdlog/logger.h>
 
 #include "core/device.hpp"
 #include "core/trial.hpp"
+#include "core/types.hpp"
 #include "db/database.hpp"
+#include "tuner/cost_model.hpp"
+#include "tuner/experience.hpp"
 
 namespace autospmv {
 
 /// How hard to look, after FFTW's planner.
 enum class Effort : std::uint8_t {
   cached,      ///< never a trial: what the database knows, else plain CSR
+  estimate,    ///< never a trial: what the database knows, else what other matrices and the cost model predict
   measure,     ///< trials of a short list
   exhaustive,  ///< trials of every admitted candidate
+  online,      ///< trials ride on the caller's own products
 };
 
 std::string_view name_of(Effort effort);
@@ -31,6 +38,8 @@ struct ContextOptions {
   std::optional<std::filesystem::path> database = {};  ///< none: Database::default_path(); empty: memory only
   Effort effort = Effort::measure;
   Limits limits = {};
+  /// Of the plans that come from the database, how many are timed again, against the baseline, before they are used.
+  double recheck_share = 0.1;
   std::shared_ptr<spdlog::logger> logger = {};  ///< none: spdlog's default one
 };
 
@@ -58,11 +67,36 @@ class Context {
   /// Bytes a second of a device-to-device copy, read and written, measured on the first call.
   [[nodiscard]] double copy_bandwidth() const;
 
+  /// With the coefficients that were fitted for this device, else the defaults.
+  [[nodiscard]] CostModel cost_model() const;
+
+  /// What the database's trials of other matrices teach, read on the first call and again when it has grown. Called
+  /// with tuning() held.
+  template <Scalar T>
+  [[nodiscard]] std::shared_ptr<const Experience<T>> experience() const;
+
+  /// Says that a matrix was tuned.
+  void note_tuned() const { ++tuned_; }
+
+  /// Whether the plan that is about to be made from the database is to be timed again: one in every 1 / recheck_share.
+  /// Called with tuning() held.
+  [[nodiscard]] bool recheck_due() const;
+
  private:
   std::uint64_t id_;
   mutable std::mutex tuning_;
   mutable std::once_flag copy_measured_;
   mutable double copy_bandwidth_ = 0;
+  template <class T>
+  struct Learned {
+    std::shared_ptr<const Experience<T>> experience;
+    std::size_t tuned = 0;  // when it was read
+  };
+  mutable std::tuple<Learned<float>, Learned<double>> learned_;
+  mutable std::mutex learning_;
+  mutable std::atomic<std::size_t> tuned_ = 0;
+  mutable double recheck_ = 0;
+  double recheck_share_ = 0;
   Device device_;
   Effort effort_;
   Limits limits_;

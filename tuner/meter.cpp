@@ -17,16 +17,16 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Long enough for the clock, short enough for many rounds.
-constexpr double host_sample_seconds = 5e-3;
+// Of samples on the host over those on a device.
+constexpr double host_stretch = 16;
 constexpr int most_repetitions = 1000;
 
 class HostTimedProduct final : public TimedProduct {
  public:
-  explicit HostTimedProduct(Launch launch) : launch_(std::move(launch)) {
+  HostTimedProduct(Launch launch, double sample_seconds) : launch_(std::move(launch)) {
     launch_({});
     const double once = time(1);
-    repetitions_ = std::clamp(static_cast<int>(host_sample_seconds / std::max(once, 1e-9)), 1, most_repetitions);
+    repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-9)), 1, most_repetitions);
   }
 
   // Other candidates ran since the last sample: the caches and the branch predictor, which learns the lengths of a
@@ -93,11 +93,11 @@ void CacheFlusher::flush(Stream stream) {
   });
 }
 
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch) {
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds) {
   if constexpr (built_with_cuda) {
-    if (device.backend == Backend::cuda) return cuda::make_timed_product(device, std::move(launch));
+    if (device.backend == Backend::cuda) return cuda::make_timed_product(device, std::move(launch), sample_seconds);
   }
-  return std::make_unique<HostTimedProduct>(std::move(launch));
+  return std::make_unique<HostTimedProduct>(std::move(launch), host_stretch * sample_seconds);
 }
 
 double measure_copy_bandwidth(const Device& device) {

@@ -42,8 +42,15 @@ class TimedProduct {
   virtual double cold_sample(CacheFlusher& flusher) = 0;
 };
 
-/// Runs the product a few times to size its samples.
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch);
+/// How long a sample of a benchmark lasts, and one of a tuning that has no more than a few hundred products of time.
+/// The clock of a device ticks in half microseconds.
+inline constexpr double long_sample_seconds = 3e-4;
+inline constexpr double short_sample_seconds = 6e-5;
+
+/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last ten times as
+/// long: its clock is disturbed by more.
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch,
+                                                 double sample_seconds = long_sample_seconds);
 
 /// Bytes a second of a copy within the device's memory, read and written, far larger than its caches.
 double measure_copy_bandwidth(const Device& device);

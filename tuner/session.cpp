@@ -149,7 +149,7 @@ void Session<T>::verify(Trial& trial) {
 
 template <class T>
 void Session<T>::first_look(Trial& trial) {
-  trial.timed = make_timed_product(device_, launch_of(trial));
+  trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
   for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
   trial.update_median();
   if (best_ == 0 || trial.median() < best_) best_ = trial.median();

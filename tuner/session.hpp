@@ -26,9 +26,18 @@ struct SessionRules {
   double resolution = 0.01;  ///< rounds end when the noise is this share of the median
   int cold_samples = 3;      ///< of those that were not dropped
   int loop_samples = 3;      ///< likewise; enough for a median, and no candidate is chosen by it
+  double sample_seconds = long_sample_seconds;
 };
 
-/// Tunes: many candidates, and only the best matter.
+/// Tunes on a short list: a few hundred products' time in all.
+inline constexpr SessionRules short_list_rules{.cut_factor = 1.12,
+                                               .baseline_cut_factor = 1.5,
+                                               .min_rounds = 3,
+                                               .max_rounds = 8,
+                                               .cold_samples = 1,
+                                               .loop_samples = 1,
+                                               .sample_seconds = short_sample_seconds};
+/// Tunes with every candidate: only the best matter.
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
 inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .max_rounds = 12, .cold_samples = 7};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "formats/common/encoding.hpp"
+#include "tuner/search.hpp"
 #include "tuner/session.hpp"
 
 namespace autospmv {
@@ -18,12 +19,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 // Runs a step and stores how long it took.
 template <class Step>
 auto timed_step(double& seconds, const Step& step) {
   const auto start = Clock::now();
   auto result = step();
-  seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  seconds = seconds_since(start);
   return result;
 }
 
@@ -47,13 +50,18 @@ class Tuning {
   [[nodiscard]] bool all_were_tried() const;
   void report();
   void try_candidates();
-  void run_trials(Session<T>& session, const std::vector<Prospect>& chosen);
+  /// Tries what the search names; whether it came to its end.
+  bool run_trials(Search& search);
+  void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
   bool plan_from(const TrialRecord& choice);
+  bool plan_from(const Prospect& prospect);
+  bool plan_estimate();
   void plan_fallback();
   [[nodiscard]] const std::vector<Prospect>& prospects();
-  [[nodiscard]] std::vector<Prospect> without_known(std::vector<Prospect> chosen);
+  [[nodiscard]] std::vector<Prospect> without_suspects(std::vector<Prospect> chosen) const;
+  [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
 
@@ -72,12 +80,15 @@ class Tuning {
 template <class T>
 Tuned<T> Tuning<T>::tune() {
   const bool known = timed_step(result_.times.lookup, [&] {
-    if (context_.effort() != Effort::cached && !all_were_tried()) return false;
+    if (tries() && !all_were_tried()) return false;
     winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
     return true;
   });
   if (!known) {
     try_candidates();
+    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+  } else if (tries() && winner_ && !is_baseline(*winner_) && context_.recheck_due()) {
+    recheck();
     winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
   }
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
@@ -112,66 +123,101 @@ void Tuning<T>::report() {
 }
 
 template <class T>
+bool Tuning<T>::tries() const {
+  return context_.effort() == Effort::measure || context_.effort() == Effort::exhaustive;
+}
+
+template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, context_.device()); });
-    prospects_ = all_prospects<T>(*result_.features, context_.device(), context_.copy_bandwidth());
+    prospects_ = timed_step(result_.times.prediction, [&] {
+      const auto predictor = predictor_for<T>(*result_.features, matrix_.fingerprint(), context_);
+      return all_prospects<T>(*result_.features, context_.device(), predictor);
+    });
   }
   return prospects_;
 }
 
 template <class T>
-std::vector<Prospect> Tuning<T>::without_known(std::vector<Prospect> chosen) {
+std::vector<Prospect> Tuning<T>::without_suspects(std::vector<Prospect> chosen) const {
   const auto suspects = context_.database().suspects(key_);
-  const auto trials = context_.database().trials(key_, context_.limits(), catalogue_);
-  const auto known = [&](const Prospect& prospect) {
-    if (std::find(suspects.begin(), suspects.end(), prospect.candidate) != suspects.end()) {
-      context_.logger().warn("{} is skipped: a process died while trying it", prospect.candidate.text());
-      return true;
-    }
-    return std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& record) {
-      return record.candidate == prospect.candidate && record.measurement.outcome != Outcome::timed_out;
-    });
-  };
-  std::erase_if(chosen, known);
+  std::erase_if(chosen, [&](const Prospect& prospect) {
+    if (std::find(suspects.begin(), suspects.end(), prospect.candidate) == suspects.end()) return false;
+    context_.logger().warn("{} is skipped: a process died while trying it", prospect.candidate.text());
+    return true;
+  });
   return chosen;
 }
 
 template <class T>
 void Tuning<T>::try_candidates() {
-  const auto chosen = without_known(chosen_prospects(prospects(), context_.effort(), context_.limits()));
-  if (!chosen.empty()) {
-    double& seconds = result_.times.trials;
-    timed_step(seconds, [&] {
-      session_ = std::make_unique<Session<T>>(view_, context_.device(), tuning_rules, std::random_device{}());
-      run_trials(*session_, chosen);
+  const auto search = make_search(without_suspects(prospects()), context_.effort(), context_.limits());
+  bool ended = false;
+  timed_step(result_.times.trials, [&] {
+    ended = run_trials(*search);
+    if (session_) {
       session_->settle();
       record(session_->records());
-      return 0;
-    });
-  }
-  const bool all_tried = result_.new_trials == static_cast<std::int64_t>(chosen.size());
-  if (all_tried) context_.database().mark_tuned(key_, effort_mark(), catalogue_);
+    }
+    return 0;
+  });
+  if (ended) context_.database().mark_tuned(key_, effort_mark(), catalogue_);
+  context_.note_tuned();
 }
 
 template <class T>
-void Tuning<T>::run_trials(Session<T>& session, const std::vector<Prospect>& chosen) {
+bool Tuning<T>::run_trials(Search& search) {
+  const auto known = context_.database().trials(key_, context_.limits(), catalogue_);
+  const auto& rules = context_.effort() == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
-  for (const auto& prospect : chosen) {
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
-    if (elapsed > context_.limits().time_limit_seconds) break;
-    if (options_.progress) {
-      options_.progress({result_.new_trials, static_cast<std::int64_t>(chosen.size()), prospect.candidate.text()});
+  while (const auto prospect = search.next()) {
+    const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
+      return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
+    });
+    if (before != known.end()) {
+      search.report(before->measurement, 0);
+      continue;
     }
-    context_.database().note_suspect(key_, prospect.candidate);
-    const auto record = session.attempt(prospect);
-    context_.database().clear_suspect(key_, prospect.candidate);
+    const auto trial_start = Clock::now();
+    if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
+    if (options_.progress) {
+      options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
+    }
+    if (!session_) session_ = std::make_unique<Session<T>>(view_, context_.device(), rules, std::random_device{}());
+    context_.database().note_suspect(key_, prospect->candidate);
+    const auto record = session_->attempt(*prospect);
+    context_.database().clear_suspect(key_, prospect->candidate);
     ++result_.new_trials;
     const auto outcome = record.measurement.outcome;
     if (outcome == Outcome::wrong_answer || outcome == Outcome::failed) {
-      context_.logger().error("{}: {}: {}", prospect.candidate.text(), name_of(outcome), record.measurement.detail);
+      context_.logger().error("{}: {}: {}", prospect->candidate.text(), name_of(outcome), record.measurement.detail);
     }
+    search.report(record.measurement, seconds_since(trial_start));
   }
+  return true;
+}
+
+// A new driver or another clock may have made the plan slower than the baseline: both are timed again, and the winner
+// is asked for anew.
+template <class T>
+void Tuning<T>::recheck() {
+  const auto trials = context_.database().trials(key_, context_.limits(), catalogue_);
+  const auto baseline =
+      std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
+  if (baseline == trials.end()) return;
+  session_ = std::make_unique<Session<T>>(view_, context_.device(), short_list_rules, std::random_device{}());
+  for (const auto& trial : {*baseline, *winner_}) {
+    Prospect prospect;
+    prospect.candidate = trial.candidate;
+    prospect.format_version = trial.format_version;
+    prospect.deterministic = trial.deterministic;
+    prospect.baseline = true;  // neither is dropped early
+    session_->attempt(prospect);
+    ++result_.rechecked;
+  }
+  session_->settle();
+  record(session_->records());
 }
 
 template <class T>
@@ -205,6 +251,7 @@ void Tuning<T>::choose() {
   if (winner_) {
     context_.logger().warn("the plan {} from the database cannot be built here", winner_->candidate.text());
   }
+  if (context_.effort() == Effort::estimate && plan_estimate()) return;
   plan_fallback();
 }
 
@@ -224,15 +271,29 @@ bool Tuning<T>::plan_from(const TrialRecord& choice) {
 }
 
 template <class T>
-void Tuning<T>::plan_fallback() {
-  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for.
-  const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
-                                           : fallback_prospect(prospects_, context_.limits());
+bool Tuning<T>::plan_from(const Prospect& prospect) {
   TrialRecord choice;
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;
   choice.deterministic = prospect.deterministic;
-  if (!plan_from(choice)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+  if (!plan_from(choice)) return false;
+  result_.prediction = prospect.prediction;
+  return true;
+}
+
+// The first by estimate that can be built: what a format predicts may turn out not to fit.
+template <class T>
+bool Tuning<T>::plan_estimate() {
+  const auto estimates = by_estimate(without_suspects(prospects()), context_.limits(), view_.bytes());
+  return std::any_of(estimates.begin(), estimates.end(), [&](const Prospect& one) { return plan_from(one); });
+}
+
+template <class T>
+void Tuning<T>::plan_fallback() {
+  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for.
+  const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
+                                           : fallback_prospect(prospects_, context_.limits());
+  if (!plan_from(prospect)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
 }
 
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
@@ -300,6 +361,13 @@ TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
 }
 
 template <Scalar T>
+Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context) {
+  auto experience = context.experience<T>();
+  auto near = experience->near(features, pattern);
+  return {context.cost_model(), std::move(experience), std::move(near)};
+}
+
+template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options) {
   const std::scoped_lock lock(context.tuning());
   const DeviceScope scope(context.device());
@@ -315,6 +383,7 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 }
 
 #define AUTOSPMV_TUNER(T)                                                                                    \
+  template Predictor<T> predictor_for(const Features&, const Fingerprint&, const Context&);                  \
   template TrialKey key_of(const Matrix<T>&, const Context&);                                                \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                              \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&, \

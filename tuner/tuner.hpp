@@ -36,6 +36,7 @@ struct StepTimes {
   double fingerprint = 0;
   double lookup = 0;
   double features = 0;
+  double prediction = 0;  ///< of all candidates
   double trials = 0;
   double conversion = 0;  ///< of the winner, when it was not already built by a trial
 };
@@ -43,19 +44,26 @@ struct StepTimes {
 /// What came out of it.
 template <class T>
 struct Tuned {
-  std::shared_ptr<Plan<T>> plan;        ///< attached to the matrix
-  bool from_database = false;           ///< no trial was made
-  std::int64_t new_trials = 0;          ///< candidates built and measured now
-  std::optional<TrialRecord> winner;    ///< nothing where the plan is the untried fallback
-  std::optional<TrialRecord> baseline;  ///< the fastest baseline that is known
-  std::vector<TrialRecord> trials;      ///< the last trial of every candidate, cheapest first
-  std::optional<Features> features;     ///< where they were extracted
+  std::shared_ptr<Plan<T>> plan;         ///< attached to the matrix
+  bool from_database = false;            ///< no trial was made
+  std::int64_t new_trials = 0;           ///< candidates built and measured now
+  std::int64_t rechecked = 0;            ///< trials that were made again because the plan came from the database
+  std::optional<TrialRecord> winner;     ///< nothing where the plan is the untried fallback
+  std::optional<TrialRecord> baseline;   ///< the fastest baseline that is known
+  std::vector<TrialRecord> trials;       ///< the last trial of every candidate, cheapest first
+  std::optional<Features> features;      ///< where they were extracted
+  std::optional<Prediction> prediction;  ///< of the plan, where it was chosen without a trial
   StepTimes times;
 };
 
 /// What trials of this matrix on the context's device are filed under.
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context);
+
+/// What predicts the times of candidates on a matrix of these features: the device's cost model, and the database's
+/// trials of other matrices than the one of this pattern.
+template <Scalar T>
+Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context);
 
 /// Makes the plan for this matrix with the context's effort and limits and attaches it. One tuning runs at a time in
 /// a context. Throws DeviceError where the device fails.

@@ -11,8 +11,6 @@ namespace autospmv::cuda {
 
 namespace {
 
-// Long enough for the events, which tick in half microseconds, and short enough for many rounds.
-constexpr double sample_seconds = 3e-4;
 constexpr int most_repetitions = 100;
 
 class Events {
@@ -31,9 +29,20 @@ class Events {
   /// Seconds between two points of the stream's order, around what `work` gives it.
   template <class Work>
   double time(Stream stream, const Work& work) {
-    check(cudaEventRecord(start_, stream.handle));
+    record_around(stream, cudaEventRecordDefault, work);
+    return elapsed();
+  }
+
+  /// Records them before and after the work; with cudaEventRecordExternal, as nodes of the graph that is captured.
+  template <class Work>
+  void record_around(Stream stream, unsigned flags, const Work& work) {
+    check(cudaEventRecordWithFlags(start_, stream.handle, flags));
     work();
-    check(cudaEventRecord(stop_, stream.handle));
+    check(cudaEventRecordWithFlags(stop_, stream.handle, flags));
+  }
+
+  /// Waits for the second.
+  [[nodiscard]] double elapsed() const {
     check(cudaEventSynchronize(stop_));
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_, stop_));
@@ -45,13 +54,16 @@ class Events {
   cudaEvent_t stop_ = nullptr;
 };
 
-// Repetitions of a launch, captured once and replayed.
+// Repetitions of a launch, captured once and replayed. The events lie within the graph, so that the start of a replay
+// is not in the time.
 class Graph {
  public:
-  Graph(const Launch& launch, int repetitions, Stream stream) {
+  Graph(const Launch& launch, int repetitions, Events& events, Stream stream) {
     check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
     try {
-      for (int i = 0; i < repetitions; ++i) launch(stream);
+      events.record_around(stream, cudaEventRecordExternal, [&] {
+        for (int i = 0; i < repetitions; ++i) launch(stream);
+      });
     } catch (...) {
       cudaGraph_t broken = nullptr;
       ignore(cudaStreamEndCapture(stream.handle, &broken));
@@ -76,16 +88,18 @@ class Graph {
 
 class CudaTimedProduct final : public TimedProduct {
  public:
-  CudaTimedProduct(const Device& device, Launch launch) : stream_(setup_stream(device)), launch_(std::move(launch)) {
+  CudaTimedProduct(const Device& device, Launch launch, double sample_seconds)
+      : stream_(setup_stream(device)), launch_(std::move(launch)) {
     launch_(stream_);
     const double once = events_.time(stream_, [&] { launch_(stream_); });
     repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
-    graph_ = std::make_unique<Graph>(launch_, repetitions_, stream_);
+    graph_ = std::make_unique<Graph>(launch_, repetitions_, graph_events_, stream_);
     graph_->replay(stream_);
   }
 
   double warm_sample() override {
-    return events_.time(stream_, [&] { graph_->replay(stream_); }) / repetitions_;
+    graph_->replay(stream_);
+    return graph_events_.elapsed() / repetitions_;
   }
 
   double loop_sample() override {
@@ -105,15 +119,16 @@ class CudaTimedProduct final : public TimedProduct {
   Stream stream_;
   Launch launch_;
   Events events_;
+  Events graph_events_;
   std::unique_ptr<Graph> graph_;
   int repetitions_ = 1;
 };
 
 }  // namespace
 
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch) {
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds) {
   const DeviceScope scope(device);
-  return std::make_unique<CudaTimedProduct>(device, std::move(launch));
+  return std::make_unique<CudaTimedProduct>(device, std::move(launch), sample_seconds);
 }
 
 double measure_copy_bandwidth(const Device& device) {

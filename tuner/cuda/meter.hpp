@@ -7,7 +7,7 @@
 
 namespace autospmv::cuda {
 
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch);
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds);
 double measure_copy_bandwidth(const Device& device);
 
 }  // namespace autospmv::cuda

@@ -1,0 +1,237 @@
+#include "tuner/experience.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "features/recorded.hpp"
+#include "formats/common/rules.hpp"
+
+namespace autospmv {
+
+namespace {
+
+// How fast what neighbours say loses weight with the distance, of features (each scaled to a deviation of 1) and of
+// parameters, and how much the median of a format counts beside them. From replaying exhaustive runs of 64 matrices,
+// each predicted from the others: 1.2 to 2.5 and 0.3 to 0.5 differ by less than the matrices that were chosen.
+constexpr double feature_reach = 1.8;
+constexpr double param_reach = 0.4;
+constexpr double median_weight = 0.05;
+constexpr double median_variance = 0.5;  // of what a format does on a matrix that is like no other
+
+// More than these say nothing new and take time.
+constexpr std::size_t most_neighbours = 24;
+
+// Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
+constexpr double sibling_weight = 0.25;
+
+double log2_of(double value) { return std::log2(std::max(value, 1e-9)); }
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::string_view name_of(Tier tier) {
+  switch (tier) {
+    case Tier::trial:
+      return "trial";
+    case Tier::neighbour:
+      return "neighbour";
+    case Tier::sibling:
+      return "sibling";
+    case Tier::model:
+      return "model";
+  }
+  return "unknown";
+}
+
+Position position_of(const Features& f, std::size_t value_bytes) {
+  const auto rows = static_cast<double>(std::max<std::int64_t>(1, f.rows));
+  const auto cols = static_cast<double>(std::max<std::int64_t>(1, f.cols));
+  const double mean = std::max(f.npr_mean, 1e-3);
+  const auto longest = static_cast<double>(std::max<std::int64_t>(1, f.npr_max));
+  const auto values = static_cast<double>(value_bytes);
+  const double bytes = static_cast<double>(f.nnz) * (4 + values) + 4 * rows + values * (rows + cols);
+  return {log2_of(bytes),
+          log2_of(rows),
+          log2_of(cols),
+          std::log2(1 + mean),
+          std::log1p(std::sqrt(f.npr_variance) / mean),
+          log2_of(longest / mean),
+          std::log2(1 + longest),
+          static_cast<double>(f.empty_rows) / rows,
+          f.block_fill[0],
+          f.block_fill[1],
+          f.block_fill[3],
+          log2_of(std::max(1.0, f.sliced_ell_padding[1])),
+          log2_of((1 + f.slice_span_mean) / cols),
+          std::log2(1 + static_cast<double>(f.diagonals)),
+          std::log2(1 + static_cast<double>(f.npr_percentile[3]))};
+}
+
+double distance(const Params& a, const Params& b) {
+  // Both are ordered by name. Most parameters are sizes, of which the ratio counts; 0 is a way of its own.
+  constexpr double most_of_a_parameter = 1.5;
+  double sum = 0;
+  auto left = a.values().begin();
+  auto right = b.values().begin();
+  while (left != a.values().end() || right != b.values().end()) {
+    const bool only_left = right == b.values().end() || (left != a.values().end() && left->first < right->first);
+    const bool only_right = left == a.values().end() || (right != b.values().end() && right->first < left->first);
+    if (only_left) {
+      ++sum;
+      ++left;
+    } else if (only_right) {
+      ++sum;
+      ++right;
+    } else {
+      const auto x = static_cast<double>(left->second);
+      const auto y = static_cast<double>(right->second);
+      if (x != y) sum += x > 0 && y > 0 ? std::min(most_of_a_parameter, std::abs(std::log2(x / y)) / 2) : 1;
+      ++left;
+      ++right;
+    }
+  }
+  return sum;
+}
+
+template <class T>
+Experience<T>::Experience(std::span<const RecordedMatrix> records, const Device& device, const CostModel& model) {
+  for (const auto& record : records) {
+    if (!record.key.value_type.starts_with(value_type_name<T>())) continue;
+    const auto features = features_of_record(record.matrix.features);
+    if (features && features->nnz > 0) learn(record, *features, device, model);
+  }
+  standardize();
+}
+
+template <class T>
+void Experience<T>::learn(const RecordedMatrix& record, const Features& features, const Device& device,
+                          const CostModel& model) {
+  const auto matrix = matrices_.size();
+  const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
+  std::size_t learned = 0;
+  for (const auto& trial : record.trials) {
+    const auto* format = find_format<T>(trial.candidate.format);
+    if (format == nullptr || !(trial.measurement.warm.median > 0)) continue;
+    const auto cost = format->predict(features, trial.candidate.params, device);
+    if (!cost) continue;
+    auto& of_format = formats_[trial.candidate.format];
+    auto at = std::find(of_format.params.begin(), of_format.params.end(), trial.candidate.params);
+    if (at == of_format.params.end()) at = of_format.params.insert(at, trial.candidate.params);
+    const double setup = model.conversion_seconds(*cost, csr_bytes);
+    const double setup_ratio =
+        setup > 0 && trial.measurement.setup_seconds > 0 ? std::log(trial.measurement.setup_seconds / setup) : 0;
+    of_format.by_matrix[matrix].push_back(
+        {static_cast<std::size_t>(at - of_format.params.begin()),
+         static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(*cost))),
+         static_cast<float>(setup_ratio)});
+    ++learned;
+  }
+  if (learned == 0) return;
+  trials_ += learned;
+  matrices_.push_back(
+      {record.key.pattern, record.matrix.label, position_of(features, sizeof(T)), record.key.device != device.name});
+}
+
+template <class T>
+void Experience<T>::standardize() {
+  const auto count = static_cast<double>(std::max<std::size_t>(1, matrices_.size()));
+  for (std::size_t i = 0; i < position_size; ++i) {
+    double sum = 0;
+    double squares = 0;
+    for (const auto& known : matrices_) {
+      sum += known.position[i];
+      squares += known.position[i] * known.position[i];
+    }
+    mean_[i] = sum / count;
+    const double variance = squares / count - mean_[i] * mean_[i];
+    // What is the same for all known matrices tells them from no other.
+    deviation_[i] = variance > 1e-9 ? std::sqrt(variance) : 1;
+  }
+  for (auto& [name, of_format] : formats_) {
+    std::vector<double> times;
+    std::vector<double> setups;
+    for (const auto& [matrix, ratios] : of_format.by_matrix) {
+      for (const auto& ratio : ratios) {
+        times.push_back(ratio.log_time);
+        setups.push_back(ratio.log_setup);
+      }
+    }
+    of_format.log_time = median(std::move(times));
+    of_format.log_setup = median(std::move(setups));
+  }
+}
+
+template <class T>
+Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& pattern) const {
+  const auto here = position_of(features, sizeof(T));
+  Neighbourhood near;
+  near.neighbours.reserve(matrices_.size());
+  for (std::size_t m = 0; m < matrices_.size(); ++m) {
+    const auto& known = matrices_[m];
+    // Its own trials are no prediction: they are in the database, and count as what they are.
+    if (known.pattern == pattern) continue;
+    double square = 0;
+    for (std::size_t i = 0; i < position_size; ++i) {
+      const double apart = (known.position[i] - here[i]) / deviation_[i];
+      square += apart * apart;
+    }
+    const double weight = std::exp(-square / (2 * feature_reach * feature_reach));
+    near.neighbours.push_back({m, known.sibling ? sibling_weight * weight : weight});
+  }
+  const auto kept = std::min(most_neighbours, near.neighbours.size());
+  std::partial_sort(near.neighbours.begin(), near.neighbours.begin() + static_cast<std::ptrdiff_t>(kept),
+                    near.neighbours.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+  near.neighbours.resize(kept);
+  return near;
+}
+
+template <class T>
+Correction Experience<T>::correction(const Neighbourhood& near, const std::string& format, const Params& params) const {
+  Correction correction;
+  const auto found = formats_.find(format);
+  if (found == formats_.end()) return correction;
+  const auto& of_format = found->second;
+  std::vector<double> likeness(of_format.params.size());
+  for (std::size_t i = 0; i < likeness.size(); ++i) {
+    likeness[i] = std::exp(-distance(params, of_format.params[i]) / param_reach);
+  }
+  double weights = median_weight;
+  double time = median_weight * of_format.log_time;
+  double square = median_weight * (of_format.log_time * of_format.log_time + median_variance);
+  double setup = median_weight * of_format.log_setup;
+  for (const auto& neighbour : near.neighbours) {
+    const auto ratios = of_format.by_matrix.find(neighbour.matrix);
+    if (ratios == of_format.by_matrix.end()) continue;
+    // A matrix on which many choices were tried says no more than one on which few were.
+    const double share = neighbour.weight / std::sqrt(static_cast<double>(ratios->second.size()));
+    for (const auto& ratio : ratios->second) {
+      const double weight = share * likeness[ratio.params];
+      weights += weight;
+      time += weight * ratio.log_time;
+      square += weight * ratio.log_time * ratio.log_time;
+      setup += weight * ratio.log_setup;
+    }
+    if (correction.tier == Tier::model) {
+      correction.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
+    }
+  }
+  correction.weight = weights - median_weight;
+  correction.log_time = time / weights;
+  correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
+  correction.log_setup = setup / weights;
+  // What is far away from all that is known is a guess by the median of the format.
+  if (correction.weight < median_weight) correction.tier = Tier::model;
+  return correction;
+}
+
+template class Experience<float>;
+template class Experience<double>;
+
+}  // namespace autospmv
