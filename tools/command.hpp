@@ -21,6 +21,7 @@ struct Command {
 };
 
 int run_tune(const Options& options);
+int run_train(const Options& options);
 int run_bench(const Options& options);
 int run_explain(const Options& options);
 int run_features(const Options& options);

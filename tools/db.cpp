@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"
+#include "tools/fit.hpp"
 #include "tools/input.hpp"
 #include "tools/json.hpp"
 #include "tools/table.hpp"
@@ -195,10 +196,12 @@ int run_db(const Options& options) {
   if (!forgets && options.forget != ForgetOptions{}) {
     throw InvalidArgument("--matrix, --device, --suspects, --all and --yes are for db forget");
   }
+  if (action == "fit" && count == 1) return fit(options);
   if (action == "list" && count == 1) return list(*open_database(options), options);
   if (action == "show" && count == 2) return show(*open_database(options), options);
   if (forgets) return forget(*open_database(options), options);
-  throw InvalidArgument("usage: autospmv db list, autospmv db show MATRIX-OR-FINGERPRINT, or autospmv db forget");
+  throw InvalidArgument(
+      "usage: autospmv db list, autospmv db show MATRIX-OR-FINGERPRINT, autospmv db fit, or autospmv db forget");
 }
 
 }  // namespace autospmv::tools

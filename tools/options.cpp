@@ -44,16 +44,19 @@ std::optional<Backend> parse_backend(const std::string& name) {
 
 Effort parse_effort_option(const std::string& name) {
   if (const auto effort = parse_effort(name)) return *effort;
-  throw InvalidArgument("effort '" + name + "' is not one of 'cached', 'measure' and 'exhaustive'");
+  throw InvalidArgument("effort '" + name +
+                        "' is not one of 'cached', 'estimate', 'measure', 'exhaustive' and 'online'");
 }
 
 void add_group(po::options_description& all, OptionGroup group, Options& options) {
   auto add = all.add_options();
   switch (group) {
-    case OptionGroup::values:
+    case OptionGroup::value_type:
       add("value-type",
           text("TYPE", "double", [&](const std::string& name) { options.value_type = parse_value_type(name); }),
           "float or double");
+      break;
+    case OptionGroup::values:
       add("values", text("WHICH", "own", [&](const std::string& which) { options.values = Values::parse(which); }),
           "own; or, for structures whose values are not known, random:SEED, or float:SEED for values that float holds");
       break;
@@ -81,7 +84,7 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
     case OptionGroup::effort:
       add("effort",
           text("HOW", "measure", [&](const std::string& name) { options.effort = parse_effort_option(name); }),
-          "cached: no trials; measure: a short list; exhaustive: every candidate");
+          "cached: no trials; estimate: none, but predictions; measure: a short list; exhaustive: every candidate");
       add("time-limit", positive("--time-limit", options.limits.time_limit_seconds)->value_name("SECONDS"),
           "for all trials of one matrix");
       break;

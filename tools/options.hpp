@@ -45,7 +45,17 @@ struct Options {
 };
 
 /// Options that some subcommands take and others do not.
-enum class OptionGroup : std::uint8_t { values, backend, database, limits, effort, formats, output, forget };
+enum class OptionGroup : std::uint8_t {
+  value_type,
+  values,
+  backend,
+  database,
+  limits,
+  effort,
+  formats,
+  output,
+  forget
+};
 
 /// Throws InvalidArgument for unknown options and for values that an option cannot have.
 Options parse_options(const std::vector<std::string>& words, std::span<const OptionGroup> groups);

@@ -1,10 +1,12 @@
 #include "tuner/candidates.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <utility>
 
+#include "core/parallel.hpp"
 #include "formats/common/rules.hpp"
 
 namespace autospmv {
@@ -35,6 +37,9 @@ bool runs_on(const FormatInfo& info, Backend backend) {
   return std::find(info.backends.begin(), info.backends.end(), backend) != info.backends.end();
 }
 
+// As much as so many nonzeros: enough for several threads.
+constexpr std::int64_t work_of_predictions = 1 << 20;
+
 // By how many standard deviations an estimate counts as slower than expected. From replaying exhaustive runs, each
 // matrix predicted from the others: without it, the worst choice took twice as long.
 constexpr double caution = 0.3;
@@ -43,18 +48,30 @@ constexpr double caution = 0.3;
 
 template <class T>
 std::vector<Prospect> all_prospects(const Features& features, const Device& device, const Predictor<T>& predictor) {
-  std::vector<Prospect> prospects;
-  for (const auto* format : all_formats<T>()) {
-    if (!runs_on(format->info(), device.backend)) continue;
-    for (const auto& params : format->params(features, device).combinations()) {
-      prospects.push_back(make_prospect(*format, params, features, device, predictor));
+  // Hundreds of candidates are predicted while a product takes microseconds: every thread takes its formats.
+  const auto formats = all_formats<T>();
+  std::vector<std::vector<Prospect>> by_format(formats.size());
+  std::atomic<std::size_t> next = 0;
+  parallel_region(work_of_predictions, [&](int /*thread*/, int /*threads*/) {
+    for (auto f = next++; f < formats.size(); f = next++) {
+      if (!runs_on(formats[f]->info(), device.backend)) continue;
+      for (const auto& params : formats[f]->params(features, device).combinations()) {
+        by_format[f].push_back(make_prospect(*formats[f], params, features, device, predictor));
+      }
     }
-  }
-  std::stable_sort(prospects.begin(), prospects.end(), [](const Prospect& a, const Prospect& b) {
-    if (a.admitted() != b.admitted()) return a.admitted();
-    if (a.prediction.seconds != b.prediction.seconds) return a.prediction.seconds < b.prediction.seconds;
-    return a.baseline && !b.baseline;  // what is no better than plain CSR comes after it
   });
+  std::vector<Prospect*> order;
+  for (auto& of_format : by_format) {
+    for (auto& prospect : of_format) order.push_back(&prospect);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const Prospect* a, const Prospect* b) {
+    if (a->admitted() != b->admitted()) return a->admitted();
+    if (a->prediction.seconds != b->prediction.seconds) return a->prediction.seconds < b->prediction.seconds;
+    return a->baseline && !b->baseline;  // what is no better than plain CSR comes after it
+  });
+  std::vector<Prospect> prospects;
+  prospects.reserve(order.size());
+  for (auto* prospect : order) prospects.push_back(std::move(*prospect));
   return prospects;
 }
 
@@ -62,17 +79,23 @@ double predicted_total(const Prospect& prospect, const Limits& limits) {
   return prospect.prediction.setup_seconds + static_cast<double>(limits.expected_calls) * prospect.prediction.seconds;
 }
 
-std::vector<Prospect> by_estimate(std::vector<Prospect> prospects, const Limits& limits, std::int64_t csr_bytes) {
+std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
+                                         std::int64_t csr_bytes) {
   const double most_bytes = limits.memory_factor * static_cast<double>(csr_bytes);
-  std::erase_if(prospects, [&](const Prospect& prospect) {
-    return !prospect.admitted() || (limits.deterministic && !prospect.deterministic) ||
-           prospect.cost.storage_bytes > most_bytes;
-  });
-  for (auto& prospect : prospects) prospect.prediction.seconds *= std::exp(caution * prospect.prediction.deviation);
-  std::stable_sort(prospects.begin(), prospects.end(), [&](const Prospect& a, const Prospect& b) {
-    return predicted_total(a, limits) < predicted_total(b, limits);
-  });
-  return prospects;
+  std::vector<std::pair<double, const Prospect*>> ranked;
+  for (const auto& prospect : prospects) {
+    const bool allowed = prospect.admitted() && (prospect.deterministic || !limits.deterministic) &&
+                         !(prospect.cost.storage_bytes > most_bytes);
+    if (!allowed) continue;
+    const auto& prediction = prospect.prediction;
+    const double seconds = prediction.seconds * std::exp(caution * prediction.deviation);
+    ranked.emplace_back(prediction.setup_seconds + static_cast<double>(limits.expected_calls) * seconds, &prospect);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Prospect*> chosen;
+  chosen.reserve(ranked.size());
+  for (const auto& one : ranked) chosen.push_back(one.second);
+  return chosen;
 }
 
 const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "features/recorded.hpp"
 #include "formats/common/rules.hpp"
@@ -32,6 +31,10 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+float likeness_of(const Params& a, const Params& b) {
+  return static_cast<float>(std::exp(-distance(a, b) / param_reach));
 }
 
 }  // namespace
@@ -108,6 +111,14 @@ Experience<T>::Experience(std::span<const RecordedMatrix> records, const Device&
     if (features && features->nnz > 0) learn(record, *features, device, model);
   }
   standardize();
+  summarize_formats();
+}
+
+template <class T>
+typename Experience<T>::OfFormat& Experience<T>::of_format(const std::string& name) {
+  const auto [at, is_new] = format_index_.emplace(name, formats_.size());
+  if (is_new) formats_.emplace_back();
+  return formats_[at->second];
 }
 
 template <class T>
@@ -121,15 +132,14 @@ void Experience<T>::learn(const RecordedMatrix& record, const Features& features
     if (format == nullptr || !(trial.measurement.warm.median > 0)) continue;
     const auto cost = format->predict(features, trial.candidate.params, device);
     if (!cost) continue;
-    auto& of_format = formats_[trial.candidate.format];
-    auto at = std::find(of_format.params.begin(), of_format.params.end(), trial.candidate.params);
-    if (at == of_format.params.end()) at = of_format.params.insert(at, trial.candidate.params);
+    auto& known = of_format(trial.candidate.format);
+    const auto [at, is_new] = known.index.emplace(trial.candidate.params, known.params.size());
+    if (is_new) known.params.push_back(trial.candidate.params);
     const double setup = model.conversion_seconds(*cost, csr_bytes);
     const double setup_ratio =
         setup > 0 && trial.measurement.setup_seconds > 0 ? std::log(trial.measurement.setup_seconds / setup) : 0;
-    of_format.by_matrix[matrix].push_back(
-        {static_cast<std::size_t>(at - of_format.params.begin()),
-         static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(*cost))),
+    known.by_matrix[matrix].push_back(
+        {at->second, static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(*cost))),
          static_cast<float>(setup_ratio)});
     ++learned;
   }
@@ -154,7 +164,18 @@ void Experience<T>::standardize() {
     // What is the same for all known matrices tells them from no other.
     deviation_[i] = variance > 1e-9 ? std::sqrt(variance) : 1;
   }
-  for (auto& [name, of_format] : formats_) {
+}
+
+template <class T>
+void Experience<T>::summarize_formats() {
+  for (auto& of_format : formats_) {
+    const auto count = of_format.params.size();
+    of_format.likeness.resize(count * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j) {
+        of_format.likeness[i * count + j] = likeness_of(of_format.params[i], of_format.params[j]);
+      }
+    }
     std::vector<double> times;
     std::vector<double> setups;
     for (const auto& [matrix, ratios] : of_format.by_matrix) {
@@ -189,45 +210,69 @@ Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& p
   std::partial_sort(near.neighbours.begin(), near.neighbours.begin() + static_cast<std::ptrdiff_t>(kept),
                     near.neighbours.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
   near.neighbours.resize(kept);
+  sum_up(near);
   return near;
+}
+
+template <class T>
+void Experience<T>::sum_up(Neighbourhood& near) const {
+  near.sums.resize(formats_.size());
+  near.tiers.assign(formats_.size(), Tier::model);
+  for (std::size_t f = 0; f < formats_.size(); ++f) {
+    near.sums[f].resize(formats_[f].params.size());
+    for (const auto& neighbour : near.neighbours) {
+      const auto ratios = formats_[f].by_matrix.find(neighbour.matrix);
+      if (ratios == formats_[f].by_matrix.end()) continue;
+      if (near.tiers[f] == Tier::model) {
+        near.tiers[f] = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
+      }
+      // A matrix on which many choices were tried says no more than one on which few were.
+      const auto weight = static_cast<float>(neighbour.weight / std::sqrt(static_cast<double>(ratios->second.size())));
+      for (const auto& ratio : ratios->second) {
+        auto& sums = near.sums[f][ratio.params];
+        sums.weight += weight;
+        sums.log_time += weight * ratio.log_time;
+        sums.square += weight * ratio.log_time * ratio.log_time;
+        sums.log_setup += weight * ratio.log_setup;
+      }
+    }
+  }
 }
 
 template <class T>
 Correction Experience<T>::correction(const Neighbourhood& near, const std::string& format, const Params& params) const {
   Correction correction;
-  const auto found = formats_.find(format);
-  if (found == formats_.end()) return correction;
-  const auto& of_format = found->second;
-  std::vector<double> likeness(of_format.params.size());
-  for (std::size_t i = 0; i < likeness.size(); ++i) {
-    likeness[i] = std::exp(-distance(params, of_format.params[i]) / param_reach);
+  const auto found = format_index_.find(format);
+  if (found == format_index_.end()) return correction;
+  const auto& of_format = formats_[found->second];
+  const auto& sums = near.sums[found->second];
+  const auto count = sums.size();
+  const auto known = of_format.index.find(params);
+  std::vector<float> unknown;
+  const float* likeness = nullptr;
+  if (known != of_format.index.end()) {
+    likeness = of_format.likeness.data() + known->second * count;
+  } else {
+    for (const auto& other : of_format.params) unknown.push_back(likeness_of(params, other));
+    likeness = unknown.data();
   }
   double weights = median_weight;
   double time = median_weight * of_format.log_time;
   double square = median_weight * (of_format.log_time * of_format.log_time + median_variance);
   double setup = median_weight * of_format.log_setup;
-  for (const auto& neighbour : near.neighbours) {
-    const auto ratios = of_format.by_matrix.find(neighbour.matrix);
-    if (ratios == of_format.by_matrix.end()) continue;
-    // A matrix on which many choices were tried says no more than one on which few were.
-    const double share = neighbour.weight / std::sqrt(static_cast<double>(ratios->second.size()));
-    for (const auto& ratio : ratios->second) {
-      const double weight = share * likeness[ratio.params];
-      weights += weight;
-      time += weight * ratio.log_time;
-      square += weight * ratio.log_time * ratio.log_time;
-      setup += weight * ratio.log_setup;
-    }
-    if (correction.tier == Tier::model) {
-      correction.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto alike = static_cast<double>(likeness[i]);
+    weights += alike * sums[i].weight;
+    time += alike * sums[i].log_time;
+    square += alike * sums[i].square;
+    setup += alike * sums[i].log_setup;
   }
   correction.weight = weights - median_weight;
   correction.log_time = time / weights;
   correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
   correction.log_setup = setup / weights;
   // What is far away from all that is known is a guess by the median of the format.
-  if (correction.weight < median_weight) correction.tier = Tier::model;
+  correction.tier = correction.weight < median_weight ? Tier::model : near.tiers[found->second];
   return correction;
 }
 

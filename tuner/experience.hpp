@@ -37,13 +37,22 @@ Position position_of(const Features& features, std::size_t value_bytes);
 /// How far apart two choices of parameters of one format are: 0 where they are equal, about 1 for each that differs.
 double distance(const Params& a, const Params& b);
 
-/// The weights of known matrices for one that is asked about.
+/// The known matrices that are nearest to one that is asked about, and what they say.
 struct Neighbourhood {
   struct Neighbour {
     std::size_t matrix = 0;
     double weight = 0;  ///< 1 at the same position on the same device, towards 0 far away
   };
-  std::vector<Neighbour> neighbours;  ///< nearest first
+  /// Sums over the neighbours' trials of one choice of parameters of a format.
+  struct Sums {
+    float weight = 0;
+    float log_time = 0;
+    float square = 0;
+    float log_setup = 0;
+  };
+  std::vector<Neighbour> neighbours;    ///< nearest first
+  std::vector<std::vector<Sums>> sums;  ///< by format, then by parameters
+  std::vector<Tier> tiers;              ///< by format: of the nearest neighbour that tried it
 };
 
 /// A correction of what the cost model predicts.
@@ -90,17 +99,23 @@ class Experience {
   };
   /// All trials of a format.
   struct OfFormat {
-    std::vector<Params> params;  ///< every choice that was ever tried, once
+    std::vector<Params> params;           ///< every choice that was ever tried, once
+    std::map<Params, std::size_t> index;  ///< of each in that list
+    std::vector<float> likeness;          ///< of each to each, row by row: predictions are asked for by the hundred
     std::map<std::size_t, std::vector<Ratio>> by_matrix;
     double log_time = 0;  ///< median of all
     double log_setup = 0;
   };
 
+  OfFormat& of_format(const std::string& name);
   void learn(const RecordedMatrix& record, const Features& features, const Device& device, const CostModel& model);
   void standardize();
+  void summarize_formats();
+  void sum_up(Neighbourhood& near) const;
 
   std::vector<Known> matrices_;
-  std::map<std::string, OfFormat, std::less<>> formats_;
+  std::map<std::string, std::size_t> format_index_;
+  std::vector<OfFormat> formats_;
   Position mean_{};
   Position deviation_{};
   std::size_t trials_ = 0;

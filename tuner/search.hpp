@@ -3,8 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <vector>
+#include <span>
 
 #include "core/trial.hpp"
 #include "tuner/candidates.hpp"
@@ -30,8 +29,8 @@ class Search {
   Search& operator=(const Search&) = delete;
   virtual ~Search() = default;
 
-  /// The candidate to try next; nothing when the search has ended.
-  virtual std::optional<Prospect> next() = 0;
+  /// The candidate to try next, one of those it was made of; nullptr when the search has ended.
+  virtual const Prospect* next() = 0;
 
   /// What the trial of the last one gave, and how long it took, all included.
   virtual void report(const Measurement& measurement, double seconds) = 0;
@@ -43,7 +42,8 @@ class Search {
 /// Effort::measure: the baselines, then by expected total cost, setup + expected calls x time. What trials of this
 /// matrix have shown of a format corrects what is expected of its other parameters; it ends when nothing that is left
 /// could win, or what may be spent is spent. Effort::exhaustive: all that are admitted. Efforts without trials: none.
-std::unique_ptr<Search> make_search(std::vector<Prospect> prospects, Effort effort, const Limits& limits,
+/// The prospects outlive the search.
+std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules = {});
 
 }  // namespace autospmv

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -216,14 +217,16 @@ void Session<T>::settle() {
     }
     if (all_settled) break;
   }
-  CacheFlusher flusher(device_);
+  // It holds more memory than the caches, and takes long to get it.
+  std::optional<CacheFlusher> flusher;
+  if (rules_.cold_samples > 0) flusher.emplace(device_);
   best_ = std::numeric_limits<double>::max();
   for (auto* trial : kept()) {
     trial->update_median();
     best_ = std::min(best_, trial->median());
     auto& measurement = trial->record.measurement;
     measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
-    measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(flusher); });
+    measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher); });
     trial->timed.reset();
   }
 }

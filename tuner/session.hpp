@@ -29,13 +29,14 @@ struct SessionRules {
   double sample_seconds = long_sample_seconds;
 };
 
-/// Tunes on a short list: a few hundred products' time in all.
-inline constexpr SessionRules short_list_rules{.cut_factor = 1.12,
-                                               .baseline_cut_factor = 1.5,
-                                               .min_rounds = 3,
-                                               .max_rounds = 8,
-                                               .cold_samples = 1,
-                                               .loop_samples = 1,
+/// Tunes on a short list, in the time of a few hundred products: warm only.
+inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
+                                               .baseline_cut_factor = 1.1,
+                                               .first_look_samples = 2,
+                                               .min_rounds = 2,
+                                               .max_rounds = 4,
+                                               .cold_samples = 0,
+                                               .loop_samples = 0,
                                                .sample_seconds = short_sample_seconds};
 /// Tunes with every candidate: only the best matter.
 inline constexpr SessionRules tuning_rules{};

@@ -60,7 +60,7 @@ class Tuning {
   bool plan_estimate();
   void plan_fallback();
   [[nodiscard]] const std::vector<Prospect>& prospects();
-  [[nodiscard]] std::vector<Prospect> without_suspects(std::vector<Prospect> chosen) const;
+  void refuse_suspects();
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
@@ -135,24 +135,25 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
       const auto predictor = predictor_for<T>(*result_.features, matrix_.fingerprint(), context_);
       return all_prospects<T>(*result_.features, context_.device(), predictor);
     });
+    refuse_suspects();
   }
   return prospects_;
 }
 
 template <class T>
-std::vector<Prospect> Tuning<T>::without_suspects(std::vector<Prospect> chosen) const {
-  const auto suspects = context_.database().suspects(key_);
-  std::erase_if(chosen, [&](const Prospect& prospect) {
-    if (std::find(suspects.begin(), suspects.end(), prospect.candidate) == suspects.end()) return false;
-    context_.logger().warn("{} is skipped: a process died while trying it", prospect.candidate.text());
-    return true;
-  });
-  return chosen;
+void Tuning<T>::refuse_suspects() {
+  for (const auto& suspect : context_.database().suspects(key_)) {
+    for (auto& prospect : prospects_) {
+      if (prospect.candidate != suspect) continue;
+      prospect.refusal = "a process died while trying it";
+      context_.logger().warn("{} is skipped: {}", suspect.text(), prospect.refusal);
+    }
+  }
 }
 
 template <class T>
 void Tuning<T>::try_candidates() {
-  const auto search = make_search(without_suspects(prospects()), context_.effort(), context_.limits());
+  const auto search = make_search(prospects(), context_.effort(), context_.limits());
   bool ended = false;
   timed_step(result_.times.trials, [&] {
     ended = run_trials(*search);
@@ -171,7 +172,7 @@ bool Tuning<T>::run_trials(Search& search) {
   const auto known = context_.database().trials(key_, context_.limits(), catalogue_);
   const auto& rules = context_.effort() == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
-  while (const auto prospect = search.next()) {
+  while (const auto* const prospect = search.next()) {
     const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
       return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
     });
@@ -284,8 +285,8 @@ bool Tuning<T>::plan_from(const Prospect& prospect) {
 // The first by estimate that can be built: what a format predicts may turn out not to fit.
 template <class T>
 bool Tuning<T>::plan_estimate() {
-  const auto estimates = by_estimate(without_suspects(prospects()), context_.limits(), view_.bytes());
-  return std::any_of(estimates.begin(), estimates.end(), [&](const Prospect& one) { return plan_from(one); });
+  const auto estimates = by_estimate(prospects(), context_.limits(), view_.bytes());
+  return std::any_of(estimates.begin(), estimates.end(), [&](const Prospect* one) { return plan_from(*one); });
 }
 
 template <class T>
