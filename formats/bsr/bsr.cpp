@@ -15,7 +15,7 @@ class Bsr final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "bsr",
-        .version = 2,
+        .version = 3,
         .summary = "blocked CSR: dense r x c blocks, one column index each",
         .paper =
             "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
@@ -33,6 +33,7 @@ class Bsr final : public Format<T> {
     return {{"r", sizes},
             {"c", sizes},
             {"value_bits", block_value_bits_for<T>(features)},
+            {"form", all_forms()},
             {"T", lanes_worth_trying(features, sizes)},
             {"block", {128}}};
   }
@@ -57,11 +58,18 @@ class Bsr final : public Format<T> {
                                                            const Device& device) const override {
     if (auto refusal = refuse(params, device)) return *refusal;
     const BlockLaunch launch{static_cast<int>(params.find("T").value_or(1)),
-                             static_cast<int>(params.find("block").value_or(256))};
+                             static_cast<int>(params.find("block").value_or(256)),
+                             static_cast<int>(params.find("form").value_or(0))};
     return BlockOperator<T>::make(matrix, layout_of(params), launch, kernel(), device);
   }
 
  private:
+  // Best guess first.
+  static std::vector<std::int64_t> all_forms() {
+    return {static_cast<int>(Form::checked), static_cast<int>(Form::handed), static_cast<int>(Form::ahead),
+            static_cast<int>(Form::whole)};
+  }
+
   static typename BlockOperator<T>::Kernel kernel() {
     if constexpr (built_with_cuda) return device::multiply<T>;
     return nullptr;
@@ -95,6 +103,7 @@ class Bsr final : public Format<T> {
   static std::optional<Refusal> refuse(const Params& params, const Device& device) {
     std::vector<Allowed> allowed{{"r", block_sizes_allowed()}, {"c", block_sizes_allowed()}};
     if (device.backend == Backend::cuda) {
+      allowed.push_back({"form", all_forms()});
       allowed.push_back({"T", {1, 2, 4, 8, 16, 32}});
       allowed.push_back({"block", {64, 128, 256, 512}});
       allowed.push_back({"value_bits", all_block_value_bits<T>()});

@@ -14,9 +14,21 @@
 
 #include "formats/common/blocks.hpp"
 
+namespace autospmv::formats::bsr {
+
+/// How a CUDA product goes from a round of loads to the next: `form`.
+enum class Form : int {
+  whole = 0,    ///< rounds of eight values a lane while there are whole ones, then a step at a time
+  checked = 1,  ///< each step of a round is compared with the end, so that the last round is one as well
+  ahead = 2,    ///< checked rounds of four values, each asked for before the one before it is used
+  handed = 3    ///< checked; the lanes read the block columns of a round side by side, one round ahead, and share them
+};
+
+}  // namespace autospmv::formats::bsr
+
 namespace autospmv::formats::bsr::device {
 
-/// T lanes a block row: a power of two up to a warp, and enough for a block, see lanes_of_block.
+/// Up to T lanes a block row, a power of two up to a warp, as many as hold whole blocks: see lanes_of_block.
 template <class T>
 void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
               Stream stream);

@@ -286,7 +286,11 @@ void expect_all_products() {
       bsr.clear();
       bell.clear();
       const std::int64_t full = formats::full_value_bits<T>;
-      for (const std::int64_t t : {1, 2, 4, 8, 16, 32}) bsr.push_back({{"T", t}, {"block", 64}, {"value_bits", full}});
+      for (const std::int64_t t : {1, 2, 4, 8, 16, 32}) {
+        for (const std::int64_t form : {0, 1, 2, 3}) {
+          bsr.push_back({{"T", t}, {"block", 64}, {"value_bits", full}, {"form", form}});
+        }
+      }
       for (const std::int64_t t : {1, 2, 4, 8}) {
         for (const std::int64_t slice : {4, 32, 0}) {
           bell.push_back({{"T", t}, {"block", 128}, {"C", slice}, {"value_bits", full}});
