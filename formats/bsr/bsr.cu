@@ -20,8 +20,13 @@ namespace {
 //   of x come from the caches for all but the first lane that asks.
 // - Instructions: a lane's column within the block never changes, so that a step is a load of a block column, one of x,
 //   one of the matrix, and a multiplication.
+// - Order: x is read by plain loads, which stay behind those of the matrix; the compiler moves read-only ones ahead.
 // - Latency: a round of steps costs that of a block column and then of x, so that few rounds are worth a comparison a
 //   step. The forms differ in how they go from round to round: see bsr.hpp.
+
+// Without a bound on the blocks that run at once, the compiler saves registers: it waits for a load before it asks for
+// the next ones.
+constexpr int largest_block = 512;
 
 // What a lane reads of the matrix in a round.
 template <int Steps, int K, int N, class T>
@@ -32,8 +37,8 @@ struct Round {
 };
 
 template <Form form, int C, int N, int K, class T, class Values>
-__global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lanes, T alpha, const T* __restrict__ x,
-                                T beta, T* __restrict__ y) {
+__global__ void __launch_bounds__(largest_block, 1)
+    multiply_kernel(BlockView blocks, Values matrix_values, int lanes, T alpha, const T* x, T beta, T* y) {
   constexpr unsigned whole_warp = 0xffffffffU;
   constexpr int J = (C + K - 1) / K;
   constexpr int most = form == Form::ahead ? 4 : 8;  // values of a lane and round
@@ -74,7 +79,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
       for (int k = 0; k < K; ++k) {
 #pragma unroll
         for (int n = 0; n < N; ++n) round.value[s][k][n] = 0;
-        if ((all || (from + s) * at_once < left) && j + k * J < C) {
+        if ((all || (from + s) * at_once < left) && (C % K == 0 || j + k * J < C)) {
           load_values(matrix_values, slot + (from + s) * stride + k * J * blocks.r, round.value[s][k]);
         }
       }
@@ -82,15 +87,28 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
   };
   T sum[N] = {};
   const auto add_round = [&](const auto& round) {
+    // Loads do not move past these: all of a round are asked for before any is waited for.
+    const auto keep_order = [] {
+      if constexpr (form != Form::whole) __syncwarp();
+    };
+    T element[round.steps][K];
+    keep_order();
 #pragma unroll
     for (int s = 0; s < round.steps; ++s) {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         // Past the last column there is no nonzero: any element will do.
-        const T element = load_x(x + min(round.column[s] * C + j + k * J, last_column));
+        element[s][k] = x[min(round.column[s] * C + j + k * J, last_column)];
+      }
+    }
+    keep_order();
+#pragma unroll
+    for (int s = 0; s < round.steps; ++s) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-          if (!is_absent(round.value[s][k][n])) sum[n] += round.value[s][k][n] * element;
+          if (!is_absent(round.value[s][k][n])) sum[n] += round.value[s][k][n] * element[s][k];
         }
       }
     }
@@ -99,6 +117,8 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
     left -= round.steps * at_once;
   };
 
+  // All lanes of a warp go through their rounds together.
+  const auto any_left = [&] { return __any_sync(whole_warp, static_cast<int>(left > 0)) != 0; };
   if constexpr (form == Form::whole) {
     const auto add_steps = [&](auto round) {
       load_columns(round, 0, true);
@@ -108,7 +128,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
     while (left > (steps - 1) * at_once) add_steps(Round<steps, K, N, T>{});
     while (left > 0) add_steps(Round<1, K, N, T>{});
   } else if constexpr (form == Form::checked) {
-    while (left > 0) {
+    while (any_left()) {
       Round<steps, K, N, T> round;
       load_columns(round, 0, false);
       load_round(round, 0, false);
@@ -118,7 +138,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
     Round<steps, K, N, T> round;
     load_columns(round, 0, false);
     load_round(round, 0, false);
-    while (left > 0) {
+    while (any_left()) {
       Round<steps, K, N, T> next;
       load_columns(next, steps, false);
       load_round(next, steps, false);
@@ -140,7 +160,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
       }
     };
     load_next(0);
-    for (int from = 0; __any_sync(whole_warp, static_cast<int>(from < count)) != 0; from += steps * at_once) {
+    for (int from = steps * at_once; any_left(); from += steps * at_once) {
       Round<steps, K, N, T> round;
       load_round(round, 0, false);
 #pragma unroll
@@ -148,7 +168,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int lane
         const int holder = lane_of_warp - lane + s % held * at_once + which;
         round.column[s] = __shfl_sync(whole_warp, next[s / held], holder);
       }
-      load_next(from + steps * at_once);
+      load_next(from);
       add_round(round);
     }
   }
