@@ -86,7 +86,6 @@ void multiply_blocks_host(const BlockMatrix<T>& blocks, T alpha, const T* x, T b
 struct BlockLaunch {
   int threads = 1;  ///< T: a block row in bsr, a row in bell
   int block = 256;  ///< threads a block
-  int form = 0;     ///< of bsr
 };
 
 /// A format that is the blocked core with a CUDA kernel of its own.
