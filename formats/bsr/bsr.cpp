@@ -15,7 +15,7 @@ class Bsr final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "bsr",
-        .version = 2,
+        .version = 3,
         .summary = "blocked CSR: dense r x c blocks, one column index each",
         .paper =
             "Choi, Singh, Vuduc, \"Model-driven autotuning of sparse matrix-vector multiply on GPUs\", 2010: "
@@ -33,7 +33,7 @@ class Bsr final : public Format<T> {
     return {{"r", sizes},
             {"c", sizes},
             {"value_bits", block_value_bits_for<T>(features)},
-            {"T", lanes_worth_trying(features, sizes)},
+            {"T", lanes_worth_trying(features, static_cast<int>(sizes.front()), device)},
             {"block", {128}}};
   }
 
@@ -44,8 +44,8 @@ class Bsr final : public Format<T> {
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
-      const std::int64_t at_once = params["T"] / lanes_of_block<T>(layout.r, layout.c);
-      const auto blocks = static_cast<double>(at_once);
+      const int lanes = lanes_of_row<T>(layout.r, layout.c, static_cast<int>(params["T"]));
+      const double blocks = lanes / lanes_of_block<T>(layout.r, layout.c);
       const double idle = std::max(1.0, blocks / mean_blocks(features, layout.r, layout.c));
       const double steps = static_cast<double>(features.npr_max) / (layout.c * blocks);
       cost->imbalance = idle * longest_walk(features, steps, device);
@@ -77,35 +77,29 @@ class Bsr final : public Format<T> {
     return std::max(1.0, block_count(features, r, c) / block_rows_of(features, r));
   }
 
-  // A round of eight steps a block row; twice and half as many lanes are worth a look.
-  static std::vector<std::int64_t> lanes_worth_trying(const Features& features,
-                                                      const std::vector<std::int64_t>& sizes) {
-    const auto size = static_cast<int>(sizes.front());
-    constexpr double steps = 8;
-    const double lanes = mean_blocks(features, size, size) / steps * lanes_of_block<T>(size, size);
-    const auto fewest = power_of_two_above(lanes_of_block<T>(size, size), 32);
-    const auto middle = std::max(fewest, power_of_two_above(lanes, 32));
-    std::vector<std::int64_t> all{middle};
-    for (const auto other : {middle * 2, middle / 2}) {
-      if (other >= fewest && other <= 32) all.push_back(other);
+  // Those that differ for blocks of the likeliest size, best guess first: few lanes a block row, unless there are too
+  // few block rows to keep the device busy, or such uneven ones that those of a warp would wait for the longest.
+  static std::vector<std::int64_t> lanes_worth_trying(const Features& features, int size, const Device& device) {
+    std::vector<std::int64_t> all;
+    for (const int threads : {AUTOSPMV_BSR_LANES}) {
+      const int lanes = lanes_of_row<T>(size, size, threads);
+      if (all.empty() || lanes != lanes_of_row<T>(size, size, static_cast<int>(all.back()))) all.push_back(threads);
     }
+    constexpr double enough = 32;  // block rows a multiprocessor
+    const bool few_rows = block_rows_of(features, size) < enough * device.multiprocessors;
+    const bool uneven = features.npr_variance > features.npr_mean * features.npr_mean / 9;
+    if (few_rows || uneven) std::reverse(all.begin(), all.end());
     return all;
   }
 
   static std::optional<Refusal> refuse(const Params& params, const Device& device) {
     std::vector<Allowed> allowed{{"r", block_sizes_allowed()}, {"c", block_sizes_allowed()}};
     if (device.backend == Backend::cuda) {
-      allowed.push_back({"T", {1, 2, 4, 8, 16, 32}});
+      allowed.push_back({"T", {AUTOSPMV_BSR_LANES}});
       allowed.push_back({"block", {64, 128, 256, 512}});
       allowed.push_back({"value_bits", all_block_value_bits<T>()});
     }
-    if (auto refusal = refuse_params(params, allowed)) return refusal;
-    const auto r = static_cast<int>(params["r"]);
-    const auto c = static_cast<int>(params["c"]);
-    if (params.find("T") && params["T"] < lanes_of_block<T>(r, c)) {
-      return Refusal{"parameters: T is too few for a block of " + std::to_string(r) + " x " + std::to_string(c)};
-    }
-    return std::nullopt;
+    return refuse_params(params, allowed);
   }
 };
 

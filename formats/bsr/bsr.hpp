@@ -16,7 +16,7 @@
 
 namespace autospmv::formats::bsr::device {
 
-/// T lanes a block row: a power of two up to a warp, and enough for a block, see lanes_of_block.
+/// T lanes a block row, one of AUTOSPMV_BSR_LANES: see lanes_of_row.
 template <class T>
 void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
               Stream stream);
@@ -24,6 +24,9 @@ void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, 
 }  // namespace autospmv::formats::bsr::device
 
 namespace autospmv::formats::bsr {
+
+/// Values of T: several block rows a warp, two or so, one.
+#define AUTOSPMV_BSR_LANES 4, 16, 32
 
 /// Rows of a block that one lane loads at once: as many as 16 bytes hold, where they divide r.
 template <class T>
@@ -38,16 +41,25 @@ constexpr int lanes_of_column(int r) {
   return r / rows_of_lane<T>(r);
 }
 
-/// Columns of a block that one lane takes: two where a warp has too few lanes for the block.
+/// Columns of a block that one lane takes: two where a warp has too few lanes for the block, or would leave more than a
+/// quarter of them idle that an even number of columns can take.
 template <class T>
 constexpr int columns_of_lane(int r, int c) {
-  return lanes_of_column<T>(r) * c > 32 ? 2 : 1;
+  const int lanes = lanes_of_column<T>(r) * c;
+  return lanes > 32 || (32 % lanes > 8 && c % 2 == 0) ? 2 : 1;
 }
 
 template <class T>
 constexpr int lanes_of_block(int r, int c) {
   const int columns = columns_of_lane<T>(r, c);
   return lanes_of_column<T>(r) * ((c + columns - 1) / columns);
+}
+
+/// Of a block row: as many of T lanes as hold whole blocks, and one block at least.
+template <class T>
+constexpr int lanes_of_row(int r, int c, int threads) {
+  const int lanes = lanes_of_block<T>(r, c);
+  return threads > lanes ? threads / lanes * lanes : lanes;
 }
 
 }  // namespace autospmv::formats::bsr

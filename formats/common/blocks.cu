@@ -320,54 +320,123 @@ __device__ std::int64_t find_block(const std::int32_t* columns, std::int64_t str
   return partition_point(std::int64_t{0}, count, [&](std::int64_t at) { return column(at) < block; });
 }
 
-// `lanes` threads a block row, whose place in the layout they look up once.
-template <class T, class Offset>
-__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, int lanes, T* slots) {
-  constexpr int in_flight = 4;
-  const auto block_row = static_cast<std::uint32_t>(global_thread() / lanes);
-  if (block_row >= blocks.block_rows) return;
-  const std::int64_t top = static_cast<std::int64_t>(block_row) * matrix.r;
-  const auto bottom = min(static_cast<long long>(top + matrix.r), static_cast<long long>(matrix.rows));
-  // Divisions of 64 bits would cost more than all the rest.
-  const auto slice = block_row / static_cast<std::uint32_t>(blocks.slice);
-  const auto first_block_row = slice * blocks.slice;
-  const std::int64_t start = blocks.slice_chunks[slice];
-  const std::int64_t count = blocks.slice_chunks[slice + 1] - start;
-  const auto* block_columns = blocks.block_columns + start * blocks.slice + (block_row - first_block_row);
-  T* of_first_row = slots + (start * matrix.c * blocks.slice - first_block_row) * matrix.r;
+constexpr int fill_warps = 4;
+constexpr int tile_bytes = 8192;  // that a warp has in shared memory
 
-  auto row = top;
-  std::int64_t begin = matrix.row_ptr[top];
-  std::int64_t end = matrix.row_ptr[top + 1];
-  const auto add = [&](std::int64_t k, std::int32_t column, T value) {
-    while (k >= end) {
-      begin = end;
-      end = matrix.row_ptr[++row + 1];
-    }
-    const auto block = matrix.block_of(column);
-    const auto guess = static_cast<std::uint32_t>(k - begin) / static_cast<std::uint32_t>(matrix.c);
-    const auto chunk = find_block(block_columns, blocks.slice, count, block, guess);
-    const auto plane = chunk * matrix.c + (column - static_cast<std::int64_t>(block) * matrix.c);
-    of_first_row[plane * blocks.slice * matrix.r + row] = as_present(value);
+// A warp takes `together` neighbouring block rows, of one slice or of slices of one, puts their nonzeros in their
+// places in shared memory, so many chunks of all of them at a time as there is room for, and writes those out as they
+// lie. So neighbouring lanes read neighbouring nonzeros, write neighbouring slots, and write every slot there is.
+template <class T, class Offset>
+__global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, int together, T* slots) {
+  constexpr int in_flight = 8;
+  constexpr int tile_slots = tile_bytes / static_cast<int>(sizeof(T));
+  __shared__ T tiles[fill_warps][tile_slots];
+  T* tile = tiles[threadIdx.x / cuda::warp_size];
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  const std::int64_t first_block_row = global_thread() / cuda::warp_size * together;
+  // The last slice may go on past the last row.
+  const auto end_block_row =
+      min(static_cast<long long>(first_block_row + together), static_cast<long long>(blocks.slices * blocks.slice));
+  if (first_block_row >= end_block_row) return;
+  const auto clipped = [&](std::int64_t block_row) {
+    return min(static_cast<long long>(block_row * matrix.r), static_cast<long long>(matrix.rows));
   };
+  // Divisions of 64 bits would cost more than all the rest.
+  const auto slice_of = [&](std::int64_t block_row) {
+    return static_cast<std::uint32_t>(block_row) / static_cast<std::uint32_t>(blocks.slice);
+  };
+  const auto first_slice = slice_of(first_block_row);
+  const std::int64_t start = blocks.slice_chunks[first_slice];
+  const std::int64_t chunks = blocks.slice_chunks[slice_of(end_block_row - 1) + 1] - start;
+  // Rows of a plane in memory and in the tile, which are the same where slices are of one block row.
+  const std::int64_t plane = blocks.slice * matrix.r;
+  const int width = blocks.slice == 1 ? matrix.r : together * matrix.r;
+  const int chunks_of_tile = tile_slots / (width * matrix.c);
+  const std::int64_t first_of_slice = static_cast<std::int64_t>(first_slice) * blocks.slice;
+  T* to = slots + start * matrix.c * plane + (first_block_row - first_of_slice) * matrix.r;
+
+  const std::int64_t top = clipped(first_block_row);
+  const std::int64_t bottom = clipped(end_block_row);
   const std::int64_t last = matrix.row_ptr[bottom];
-  for (auto first = begin + threadIdx.x % lanes; first < last; first += in_flight * lanes) {
-    std::int32_t column[in_flight];
-    T value[in_flight];
+
+  // Those of the chunks [from, from + chunks_of_tile); true where there are nonzeros after them.
+  const auto put = [&](std::int64_t from) {
+    auto row = top - 1;
+    std::int64_t begin = 0;
+    std::int64_t end = matrix.row_ptr[top];
+    const std::int32_t* block_columns = nullptr;
+    std::int64_t count = 0;
+    std::int64_t before = 0;
+    int row_of_tile = 0;
+    bool more = false;
+    const auto add = [&](std::int64_t k, std::int32_t column, T value) {
+      if (k >= end) {
+        while (k >= end) {
+          begin = end;
+          end = matrix.row_ptr[++row + 1];
+        }
+        const auto block_row = matrix.block_row_of(row);
+        const auto slice = slice_of(block_row);
+        const std::int64_t first = blocks.slice_chunks[slice];
+        count = blocks.slice_chunks[slice + 1] - first;
+        block_columns = blocks.block_columns + first * blocks.slice + (block_row - slice * blocks.slice);
+        before = first - start;
+        row_of_tile = static_cast<int>(row - (blocks.slice == 1 ? block_row : first_block_row) * matrix.r);
+      }
+      const auto block = matrix.block_of(column);
+      const auto guess = static_cast<std::uint32_t>(k - begin) / static_cast<std::uint32_t>(matrix.c);
+      const auto chunk = before + find_block(block_columns, blocks.slice, count, block, guess) - from;
+      more = more || chunk >= chunks_of_tile;
+      if (chunk < 0 || chunk >= chunks_of_tile) return;
+      const auto j = static_cast<int>(column - static_cast<std::int64_t>(block) * matrix.c);
+      tile[(static_cast<int>(chunk) * matrix.c + j) * width + row_of_tile] = as_present(value);
+    };
+    for (auto first = end + lane; first < last; first += in_flight * cuda::warp_size) {
+      std::int32_t column[in_flight];
+      T value[in_flight];
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const auto k = first + i * lanes;
-      if (k < last) {
-        column[i] = load_stream(matrix.col_idx + k);
-        value[i] = load_stream(values + k);
+      for (int i = 0; i < in_flight; ++i) {
+        const auto k = first + i * cuda::warp_size;
+        if (k < last) {
+          column[i] = load_stream(matrix.col_idx + k);
+          value[i] = load_stream(values + k);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        const auto k = first + i * cuda::warp_size;
+        if (k < last) add(k, column[i], value[i]);
       }
     }
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const auto k = first + i * lanes;
-      if (k < last) add(k, column[i], value[i]);
+    return __any_sync(0xffffffffU, static_cast<int>(more)) != 0;
+  };
+
+  bool more = true;
+  for (std::int64_t from = 0; from < chunks; from += chunks_of_tile) {
+    const auto now =
+        static_cast<int>(min(static_cast<long long>(chunks_of_tile), static_cast<long long>(chunks - from)));
+    const int size = now * matrix.c * width;
+    for (int i = lane; i < size; i += cuda::warp_size) tile[i] = T{0};
+    __syncwarp();
+    if (more) more = put(from);
+    __syncwarp();
+    T* planes = to + from * matrix.c * plane;
+    for (int i = lane; i < size; i += cuda::warp_size) {
+      planes[i + (plane == width ? 0 : i / width * (plane - width))] = tile[i];
     }
+    __syncwarp();
   }
+}
+
+// Block rows that a warp fills: of a slice as many as write whole sectors of 32 bytes; of slices of one as many as give
+// the warp work.
+template <class T>
+int block_rows_together(const CsrView<T>& matrix, const BlockMatrix<T>& blocks) {
+  if (blocks.slice > 1) return static_cast<int>(std::min<std::int64_t>(blocks.slice, 32 / sizeof(T)));
+  constexpr std::int64_t nonzeros = 256;
+  int together = 1;
+  while (together < 32 && 2 * together * matrix.nnz <= nonzeros * blocks.block_rows) together *= 2;
+  return together;
 }
 
 // Calls body with the view of the matrix that conversion takes.
@@ -409,13 +478,18 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream st
 
 template <class T>
 void fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values, Stream stream) {
-  fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
-  if (matrix.nnz == 0) return;
+  if (matrix.nnz == 0) {
+    fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), values.place(), stream);
+    return;
+  }
+  constexpr auto past = static_cast<std::size_t>(BlockMatrix<T>::read_past);
+  fill_bytes(values.data() + (values.size() - past), 0, past * sizeof(T), values.place(), stream);
+  const auto together = block_rows_together(matrix, blocks);
+  const auto warps = (blocks.slices * blocks.slice + together - 1) / together;
+  constexpr int threads = fill_warps * cuda::warp_size;
   with_rows(matrix, blocks.layout, [&](const auto& rows) {
-    const auto of_block_row = static_cast<double>(matrix.nnz) / static_cast<double>(blocks.block_rows);
-    const auto lanes = static_cast<int>(power_of_two_above(of_block_row, cuda::warp_size));
-    fill_kernel<<<cuda::grid_for(blocks.block_rows * lanes), cuda::default_block, 0, stream.handle>>>(
-        rows, matrix.values, view_of(blocks), lanes, values.data());
+    fill_kernel<<<cuda::grid_for(warps * cuda::warp_size, threads), threads, 0, stream.handle>>>(
+        rows, matrix.values, view_of(blocks), together, values.data());
   });
   cuda::check_launch();
 }
