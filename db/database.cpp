@@ -254,6 +254,28 @@ bool may_be_running(const Process& noted_by, const std::string& this_host, bool 
   return noted_by.host == this_host ? db::is_running(noted_by) : !older_than_a_day;
 }
 
+void add_suspect(const Connection& connection, const TrialKey& key, const Candidate& candidate) {
+  const auto process = db::this_process();
+  Statement(connection,
+            "INSERT OR REPLACE INTO suspect (matrix, environment, format, params, host, pid, start_ticks) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+      .bind(key.pattern.text(), add_environment(connection, key), candidate.format, candidate.params.text(),
+            process.host, process.pid, process.start_ticks)
+      .run();
+}
+
+void remove_suspect(const Connection& connection, const TrialKey& key, const Candidate& candidate) {
+  const auto environment = find_environment(connection, key);
+  if (!environment) return;
+  const auto process = db::this_process();
+  Statement(connection,
+            "DELETE FROM suspect WHERE matrix = ?1 AND environment = ?2 AND format = ?3 AND params = ?4 "
+            "AND host = ?5 AND pid = ?6 AND start_ticks = ?7")
+      .bind(key.pattern.text(), *environment, candidate.format, candidate.params.text(), process.host, process.pid,
+            process.start_ticks)
+      .run();
+}
+
 std::vector<Candidate> find_suspects(const Connection& connection, const std::string& fingerprint,
                                      std::int64_t environment) {
   Statement statement(connection,
@@ -486,29 +508,18 @@ bool Database::tuned(const TrialKey& key, const std::string& effort, const std::
 }
 
 void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
+  impl_->attempt_write([&](Connection& connection) { add_suspect(connection, key, candidate); });
+}
+
+void Database::note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared) {
   impl_->attempt_write([&](Connection& connection) {
-    const auto process = db::this_process();
-    Statement(connection,
-              "INSERT OR REPLACE INTO suspect (matrix, environment, format, params, host, pid, start_ticks) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-        .bind(key.pattern.text(), add_environment(connection, key), candidate.format, candidate.params.text(),
-              process.host, process.pid, process.start_ticks)
-        .run();
+    remove_suspect(connection, key, cleared);
+    add_suspect(connection, key, candidate);
   });
 }
 
 void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) {
-  impl_->attempt_write([&](Connection& connection) {
-    const auto environment = find_environment(connection, key);
-    if (!environment) return;
-    const auto process = db::this_process();
-    Statement(connection,
-              "DELETE FROM suspect WHERE matrix = ?1 AND environment = ?2 AND format = ?3 AND params = ?4 "
-              "AND host = ?5 AND pid = ?6 AND start_ticks = ?7")
-        .bind(key.pattern.text(), *environment, candidate.format, candidate.params.text(), process.host, process.pid,
-              process.start_ticks)
-        .run();
-  });
+  impl_->attempt_write([&](Connection& connection) { remove_suspect(connection, key, candidate); });
 }
 
 std::vector<Candidate> Database::suspects(const TrialKey& key) {

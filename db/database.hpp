@@ -87,6 +87,8 @@ class Database {
   /// Notes a candidate before it is first launched and clears it after. A note that a dead process left behind names
   /// a candidate that may have killed it.
   void note_suspect(const TrialKey& key, const Candidate& candidate);
+  /// Clears one and notes the next at once.
+  void note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared);
   void clear_suspect(const TrialKey& key, const Candidate& candidate);
   std::vector<Candidate> suspects(const TrialKey& key);
 

@@ -14,10 +14,11 @@ namespace autospmv {
 namespace {
 
 template <class T>
-Prospect make_prospect(const Format<T>& format, const Params& params, const Features& features, const Device& device,
-                       const Predictor<T>& predictor) {
+Prospect make_prospect(const Format<T>& format, const Params& params, int rank, const Features& features,
+                       const Device& device, const Predictor<T>& predictor) {
   const auto& info = format.info();
   Prospect prospect;
+  prospect.rank = rank;
   prospect.candidate = {info.name, params};
   prospect.format_version = info.version;
   prospect.deterministic = format.deterministic(params, device);
@@ -55,8 +56,9 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
   parallel_region(work_of_predictions, [&](int /*thread*/, int /*threads*/) {
     for (auto f = next++; f < formats.size(); f = next++) {
       if (!runs_on(formats[f]->info(), device.backend)) continue;
+      int rank = 0;
       for (const auto& params : formats[f]->params(features, device).combinations()) {
-        by_format[f].push_back(make_prospect(*formats[f], params, features, device, predictor));
+        by_format[f].push_back(make_prospect(*formats[f], params, rank++, features, device, predictor));
       }
     }
   });

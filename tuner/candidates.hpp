@@ -16,6 +16,7 @@ struct Prospect {
   int format_version = 0;
   bool deterministic = true;
   bool baseline = false;
+  int rank = 0;           ///< place in the format's own order, best guess first
   std::string refusal;    ///< why the format does not take the matrix; empty where it does
   Cost cost;              ///< meaningless where refused
   Prediction prediction;  ///< likewise

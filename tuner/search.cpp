@@ -22,9 +22,10 @@ bool is_wanted(const Prospect& prospect, const Limits& limits) {
 
 using Wanted = std::vector<const Prospect*>;
 
-class AllOf final : public Search {
+/// In a fixed order.
+class InOrder final : public Search {
  public:
-  explicit AllOf(Wanted wanted) : wanted_(std::move(wanted)) {
+  explicit InOrder(Wanted wanted) : wanted_(std::move(wanted)) {
     // Whatever the time limit cuts, the comparison with plain CSR stands.
     std::stable_partition(wanted_.begin(), wanted_.end(), [](const Prospect* p) { return p->baseline; });
   }
@@ -41,12 +42,6 @@ class AllOf final : public Search {
 class ShortList final : public Search {
  public:
   ShortList(const Wanted& wanted, const Limits& limits, const SearchRules& rules) : limits_(limits), rules_(rules) {
-    const bool blind = std::all_of(wanted.begin(), wanted.end(),
-                                   [](const Prospect* prospect) { return prospect->prediction.tier == Tier::model; });
-    if (blind) {
-      rules_.most_trials = rules_.most_blind;
-      rules_.most_of_format = rules_.most_blind_of_format;
-    }
     entries_.reserve(wanted.size());
     for (const auto* prospect : wanted) {
       auto& format = formats_[prospect->candidate.format];
@@ -69,6 +64,11 @@ class ShortList final : public Search {
 
   void report(const Measurement& measurement, double seconds) override {
     spent_ += seconds;
+    if (measurement.outcome == Outcome::refused) {
+      // Nothing was learned and little spent: another may take its place.
+      --current_->format->trials;
+      --trials_;
+    }
     if (measurement.outcome != Outcome::passed || !(measurement.warm.median > 0)) return;
     const auto& prospect = *current_->prospect;
     current_->format->misses.push_back(
@@ -147,6 +147,48 @@ class ShortList final : public Search {
   double best_total_ = infinity;
 };
 
+// What the cost model alone says of one format: those that could win, in the format's own order where they are alike.
+Wanted blind_list(Wanted of_format, double best, const SearchRules& rules) {
+  const auto seconds = [](const Prospect* prospect) { return prospect->prediction.seconds; };
+  const auto* const first = *std::min_element(of_format.begin(), of_format.end(),
+                                              [&](const auto* a, const auto* b) { return seconds(a) < seconds(b); });
+  const double limit = std::min(rules.hopeless * best, rules.alike * seconds(first));
+  std::erase_if(of_format, [&](const Prospect* prospect) { return !prospect->baseline && seconds(prospect) > limit; });
+  std::stable_sort(of_format.begin(), of_format.end(),
+                   [](const Prospect* a, const Prospect* b) { return a->rank < b->rank; });
+  const auto most = static_cast<std::size_t>(rules.most_blind_of_format);
+  if (of_format.size() > most) of_format.resize(most);
+  return of_format;
+}
+
+Wanted blind_order(const Wanted& wanted, const SearchRules& rules) {
+  const auto faster = [](const Prospect* a, const Prospect* b) {
+    return a->prediction.seconds < b->prediction.seconds;
+  };
+  std::map<std::string, Wanted> by_format;
+  for (const auto* prospect : wanted) by_format[prospect->candidate.format].push_back(prospect);
+  const double best = (*std::min_element(wanted.begin(), wanted.end(), faster))->prediction.seconds;
+  std::map<std::size_t, Wanted> turns;
+  for (const auto& [format, of_format] : by_format) {
+    const auto list = blind_list(of_format, best, rules);
+    for (std::size_t turn = 0; turn < list.size(); ++turn) turns[turn].push_back(list[turn]);
+  }
+  Wanted order;
+  for (auto& [turn, list] : turns) {
+    std::stable_sort(list.begin(), list.end(), faster);
+    order.insert(order.end(), list.begin(), list.end());
+  }
+  const auto most = static_cast<std::size_t>(rules.most_blind_trials);
+  if (order.size() > most) order.resize(most);
+  std::stable_sort(order.begin(), order.end(), faster);
+  return order;
+}
+
+bool is_blind(const Wanted& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [](const Prospect* prospect) { return prospect->prediction.tier == Tier::model; });
+}
+
 }  // namespace
 
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
@@ -157,7 +199,8 @@ std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort 
       if (is_wanted(prospect, limits)) wanted.push_back(&prospect);
     }
   }
-  if (effort == Effort::exhaustive) return std::make_unique<AllOf>(std::move(wanted));
+  if (effort == Effort::exhaustive || wanted.empty()) return std::make_unique<InOrder>(std::move(wanted));
+  if (is_blind(wanted)) return std::make_unique<InOrder>(blind_order(wanted, rules));
   return std::make_unique<ShortList>(wanted, limits, rules);
 }
 

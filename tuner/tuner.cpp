@@ -172,6 +172,10 @@ bool Tuning<T>::run_trials(Search& search) {
   const auto known = context_.database().trials(key_, context_.limits(), catalogue_);
   const auto& rules = context_.effort() == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
+  const Prospect* suspect = nullptr;
+  const auto clear = [&] {
+    if (suspect != nullptr) context_.database().clear_suspect(key_, suspect->candidate);
+  };
   while (const auto* const prospect = search.next()) {
     const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
       return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
@@ -181,14 +185,21 @@ bool Tuning<T>::run_trials(Search& search) {
       continue;
     }
     const auto trial_start = Clock::now();
-    if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
+    if (seconds_since(start) > context_.limits().time_limit_seconds) {
+      clear();
+      return false;
+    }
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
     if (!session_) session_ = std::make_unique<Session<T>>(view_, context_.device(), rules, std::random_device{}());
-    context_.database().note_suspect(key_, prospect->candidate);
+    if (suspect == nullptr) {
+      context_.database().note_suspect(key_, prospect->candidate);
+    } else {
+      context_.database().note_suspect(key_, prospect->candidate, suspect->candidate);
+    }
+    suspect = prospect;
     const auto record = session_->attempt(*prospect);
-    context_.database().clear_suspect(key_, prospect->candidate);
     ++result_.new_trials;
     const auto outcome = record.measurement.outcome;
     if (outcome == Outcome::wrong_answer || outcome == Outcome::failed) {
@@ -196,6 +207,7 @@ bool Tuning<T>::run_trials(Search& search) {
     }
     search.report(record.measurement, seconds_since(trial_start));
   }
+  clear();
   return true;
 }
 
