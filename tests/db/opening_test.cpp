@@ -314,7 +314,7 @@ TEST(Damage, FoundLaterIsSetAsideToo) {
   const auto file = directory / "trials.db";
   {
     const auto database = Database::open(file, no_warnings());
-    for (int i = 0; i < 200; ++i) record_one(*database, key_of(1), trial_of("csr", {{"i", i}}, 1e-3));
+    for (int i = 0; i < 1000; ++i) record_one(*database, key_of(1), trial_of("csr", {{"i", i}}, 1e-3));
   }
   // The header and the schema lie in the first pages; the trials fill those at the end.
   auto content = test::read_file(file);

@@ -6,13 +6,19 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/generators.hpp"
+#include "core/matrix.hpp"
 #include "features/features.hpp"
+#include "features/recorded.hpp"
 #include "features/tally.hpp"
 #include "scenarios.hpp"
 
@@ -304,6 +310,24 @@ TEST(ExtractValueFeatures, SaysOfTheValuesWhatAllFeaturesSay) {
     EXPECT_EQ(of_values.values_all_equal, all.values_all_equal);
     EXPECT_EQ(of_values.values_exact_in_float, all.values_exact_in_float);
   }
+}
+
+TEST(FeaturesOfRecord, ReadsBackWhatTheTableSays) {
+  const auto source = generate<double>("gen:circuit:3000");
+  const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, std::span<const std::int64_t>(source.row_ptr),
+                                               source.col_idx, source.values);
+  const auto features = extract_features(matrix.on({}), Place{});
+  std::vector<std::pair<std::string, double>> record = {{"no such feature", 3}};
+  for (const auto& feature : feature_table()) record.emplace_back(feature.name, feature.read(features));
+  const auto read = features_of_record(record);
+  ASSERT_TRUE(read);
+  for (const auto& feature : feature_table()) EXPECT_EQ(feature.read(*read), feature.read(features)) << feature.name;
+
+  auto damaged = record;
+  damaged.back().second = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(features_of_record(damaged));
+  record.pop_back();
+  EXPECT_FALSE(features_of_record(record)) << "one is missing";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/matrix.hpp"
 #include "core/reference.hpp"
 #include "tuner/context.hpp"
+#include "tuner/prediction.hpp"
 
 namespace autospmv::testing {
 
@@ -32,6 +33,11 @@ inline ContextOptions host_options(const std::filesystem::path& database = {}) {
   options.database = database;
   options.logger = quiet_logger();
   return options;
+}
+
+/// Predictions of the cost model alone, at some bandwidth.
+inline Predictor<double> blind_predictor(const Device& device) {
+  return Predictor<double>(CostModel(device, 1e10, default_coefficients(device.backend)));
 }
 
 /// A folder that is removed with everything in it.

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 #include <autospmv/autospmv.hpp>
 
 #include "tests/tuner/support.hpp"
+#include "tuner/search.hpp"
 
 namespace autospmv {
 namespace {
@@ -127,17 +129,95 @@ TEST(Tune, ADatabaseIsNotTrusted) {
   EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
 }
 
-TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
+TEST(AllProspects, AreThereForASearch) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(matrix.on({}), Place{});
-  const auto prospects = all_prospects<double>(features, host_device(), 1e10);
-  const auto few = chosen_prospects(prospects, Effort::measure, {});
-  ASSERT_GT(few.size(), 3U);
-  EXPECT_TRUE(few.front().baseline);
-  for (const auto& prospect : few) EXPECT_TRUE(prospect.admitted());
-  EXPECT_GE(chosen_prospects(prospects, Effort::exhaustive, {}).size(), few.size());
-  EXPECT_TRUE(chosen_prospects(prospects, Effort::cached, {}).empty());
+  const auto prospects = all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()));
+  const auto few = make_search(prospects, Effort::measure, {});
+  EXPECT_GE(make_search(prospects, Effort::exhaustive, {})->most(), few->most());
+  EXPECT_GT(few->most(), 3U);
+  while (const auto* const next = few->next()) {
+    EXPECT_TRUE(next->admitted());
+    few->report({}, 0);
+  }
   EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
+}
+
+TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
+  std::vector<Prospect> prospects(3);
+  prospects[0].candidate.format = "wild";
+  prospects[0].prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 3};
+  prospects[1].candidate.format = "sure";
+  prospects[1].prediction = {.seconds = 1.1e-6, .setup_seconds = 0, .deviation = 0.01};
+  prospects[1].cost.storage_bytes = 1000;
+  prospects[2].candidate.format = "slow";
+  prospects[2].prediction = {.seconds = 9e-6, .setup_seconds = 0, .deviation = 0.01};
+  EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects[1]);
+  EXPECT_EQ(by_estimate(prospects, {.memory_factor = 1}, 100).size(), 2U);
+  prospects[1].refusal = "no";
+  EXPECT_EQ(by_estimate(prospects, {}, 100).size(), 2U);
+  // A conversion that does not pay off in so few calls.
+  prospects[1].refusal.clear();
+  prospects[1].prediction.setup_seconds = 1e-3;
+  EXPECT_NE(by_estimate(prospects, {.expected_calls = 10}, 100).front(), &prospects[1]);
+}
+
+TEST(Tune, EstimatesWithoutATrial) {
+  const TemporaryFolder folder;
+  auto options = host_options(folder.path() / "trials.db");
+  for (const auto* source : {"gen:pde:12", "gen:grid2d:60", "gen:circuit:2000", "gen:rmat:9"}) {
+    options.effort = Effort::measure;
+    EXPECT_GT(tune(make_matrix<double>(source), Context(options)).new_trials, 0);
+  }
+  options.effort = Effort::estimate;
+  const Context context(options);
+  const auto matrix = make_matrix<double>("gen:pde:14");
+  const auto tuned = tune(matrix, context);
+  EXPECT_EQ(tuned.new_trials, 0);
+  ASSERT_TRUE(tuned.prediction);
+  EXPECT_EQ(tuned.prediction->tier, Tier::neighbour);
+  EXPECT_GT(tuned.prediction->seconds, 0);
+  const auto x = ramp(matrix.cols());
+  std::vector<double> y(x.size());
+  auto_spmv(matrix, x, y, {.context = &context});
+  EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
+  // What was tried is no estimate.
+  const auto known = make_matrix<double>("gen:pde:12");
+  const auto hit = tune(known, context);
+  EXPECT_TRUE(hit.from_database);
+  EXPECT_FALSE(hit.prediction);
+}
+
+TEST(Tune, APlanFromTheDatabaseIsTimedAgainNowAndThen) {
+  const TemporaryFolder folder;
+  auto options = host_options(folder.path() / "trials.db");
+  const auto matrix = make_matrix<double>("gen:pde:20");
+  // A candidate that claims to be faster than anything can be.
+  const Context first(options);
+  EXPECT_GT(tune(matrix, first).new_trials, 0);
+  const auto trials = first.database().trials(key_of(matrix, first), {});
+  const auto rival = std::find_if(trials.begin(), trials.end(), [](const TrialRecord& trial) {
+    return trial.measurement.outcome == Outcome::passed &&
+           !find_format<double>(trial.candidate.format)->info().baseline;
+  });
+  ASSERT_NE(rival, trials.end());
+  auto lie = *rival;
+  lie.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
+  lie.measurement.setup_seconds = 0;
+  first.database().record(key_of(matrix, first), {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}},
+                          std::vector{lie});
+  options.recheck_share = 0;
+  EXPECT_EQ(tune(matrix, Context(options)).plan->choice().candidate, lie.candidate);
+  options.recheck_share = 1;
+  const auto rechecked = tune(matrix, Context(options));
+  EXPECT_EQ(rechecked.rechecked, 2);
+  EXPECT_TRUE(rechecked.from_database);
+  EXPECT_NE(rechecked.plan->choice().measurement.warm.median, 1e-12) << "its time is a true one now";
+  options.recheck_share = 0.25;
+  const Context context(options);
+  int rechecks = 0;
+  for (int i = 0; i < 8; ++i) rechecks += tune(make_matrix<double>("gen:pde:20"), context).rechecked > 0 ? 1 : 0;
+  EXPECT_LE(rechecks, 2);
 }
 
 // Its CUDA kernel adds by atomics, and its host kernel does not.
@@ -145,7 +225,7 @@ TEST(AllProspects, AreDeterministicOneByOne) {
   const auto matrix = make_matrix<double>("gen:circuit:3000");
   const auto features = extract_features(matrix.on({}), Place{});
   int seen = 0;
-  for (const auto& prospect : all_prospects<double>(features, host_device(), 1e10)) {
+  for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
     if (prospect.candidate.format != "hyb") continue;
     EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
     ++seen;

@@ -1,0 +1,98 @@
+#include "tuner/cost_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "features/recorded.hpp"
+#include "tests/tuner/recorded.hpp"
+
+namespace autospmv {
+namespace {
+
+constexpr double bandwidth = 4e12;
+
+CostModel default_model() { return {testing::recorded_device(), bandwidth, default_coefficients(Backend::cuda)}; }
+
+TEST(CostModel, IsARoofline) {
+  const auto model = default_model();
+  Cost cost{.bytes = 4e9};
+  EXPECT_NEAR(model.product_seconds(cost), 1e-3, 1e-5) << "far beyond the cache, the bytes at the bandwidth of a copy";
+  cost.imbalance = 3;
+  EXPECT_NEAR(model.product_seconds(cost), 3e-3, 3e-5);
+  const Cost small{.bytes = 100};
+  const auto& c = model.coefficients();
+  EXPECT_NEAR(model.product_seconds(small), c.latency_seconds + c.launch_seconds, 1e-8);
+  const Cost cached{.bytes = 4e6};
+  EXPECT_LT(model.product_seconds(cached), c.latency_seconds + c.launch_seconds + 4e6 / bandwidth)
+      << "the cache is faster than memory";
+}
+
+TEST(CostModel, ConversionsWithoutStorageAreFree) {
+  const auto model = default_model();
+  EXPECT_EQ(model.conversion_seconds({}, 1e6), 0);
+  const Cost stores{.storage_bytes = 1e6};
+  EXPECT_GT(model.conversion_seconds(stores, 1e6), model.coefficients().conversion_seconds);
+}
+
+TEST(CostModel, TheTableNamesEveryCoefficientOnce) {
+  const Coefficients defaults = default_coefficients(Backend::cuda);
+  EXPECT_EQ(coefficient_table().size(), sizeof(Coefficients) / sizeof(double));
+  for (const auto& info : coefficient_table()) {
+    EXPECT_GE(defaults.*info.member, info.least) << info.name;
+    EXPECT_LE(defaults.*info.member, info.most) << info.name;
+  }
+}
+
+// Times made by other coefficients than those that the fit starts from, each format with a factor of its own.
+TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
+  const auto device = testing::recorded_device();
+  const auto start = default_coefficients(Backend::cuda);
+  auto truth = start;
+  truth.launch_seconds *= 3;
+  truth.cache_speedup = 4;
+  truth.conversion_passes *= 2.5;
+  const CostModel model(device, bandwidth, truth);
+  std::vector<CostSample> samples;
+  for (std::size_t group = 0; group < 4; ++group) {
+    for (double bytes = 1e4; bytes < 1e10; bytes *= 3) {
+      for (const int launches : {1, 3}) {
+        const Cost cost{.bytes = bytes, .storage_bytes = bytes, .launches = launches};
+        const double factor = 1 + static_cast<double>(group);
+        samples.push_back(
+            {group, cost, bytes, factor * model.product_seconds(cost), model.conversion_seconds(cost, bytes)});
+      }
+    }
+  }
+  const auto fit = fit_coefficients(device, bandwidth, start, samples);
+  EXPECT_LT(fit.error_after, fit.error_before / 3);
+  EXPECT_LT(fit.setup_error_after, fit.setup_error_before / 3);
+  EXPECT_NEAR(fit.coefficients.conversion_passes / truth.conversion_passes, 1, 0.15);
+  EXPECT_EQ(fit_coefficients(device, bandwidth, start, {}).coefficients, start);
+}
+
+TEST(FitCoefficients, ImprovesOnRecordedTrials) {
+  const auto device = testing::recorded_device();
+  std::vector<CostSample> samples;
+  std::map<std::string, std::size_t> groups;
+  for (const auto& record : testing::recorded_matrices()) {
+    const auto features = features_of_record(record.matrix.features);
+    ASSERT_TRUE(features) << record.matrix.label;
+    for (const auto& trial : record.trials) {
+      const auto* format = find_format<double>(trial.candidate.format);
+      if (format == nullptr) continue;
+      const auto cost = format->predict(*features, trial.candidate.params, device);
+      if (!cost) continue;
+      const auto group = groups.emplace(trial.candidate.format, groups.size()).first->second;
+      samples.push_back({group, *cost, 1e6, trial.measurement.warm.median, trial.measurement.setup_seconds});
+    }
+  }
+  ASSERT_GT(samples.size(), 1000U);
+  const auto fit = fit_coefficients(device, testing::recorded_bandwidth, default_coefficients(Backend::cuda), samples);
+  EXPECT_LE(fit.error_after, fit.error_before);
+}
+
+}  // namespace
+}  // namespace autospmv

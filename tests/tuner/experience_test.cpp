@@ -1,0 +1,99 @@
+#include "tuner/experience.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "features/recorded.hpp"
+#include "tests/tuner/recorded.hpp"
+#include "tuner/prediction.hpp"
+
+namespace autospmv {
+namespace {
+
+CostModel default_model() {
+  return {testing::recorded_device(), testing::recorded_bandwidth, default_coefficients(Backend::cuda)};
+}
+
+TEST(Distance, CountsParametersThatDiffer) {
+  const Params base{{"T", 8}, {"block", 256}};
+  EXPECT_EQ(distance(base, base), 0);
+  EXPECT_EQ(distance(base, {{"T", 16}, {"block", 256}}), 0.5);
+  EXPECT_EQ(distance(base, {{"T", 0}, {"block", 256}}), 1) << "0 is a way of its own";
+  EXPECT_EQ(distance(base, {{"block", 256}}), 1);
+  EXPECT_EQ(distance({{"block", 256}}, base), 1);
+  EXPECT_EQ(distance(base, {{"T", 1 << 20}, {"block", 256}}), 1.5) << "no parameter counts for more";
+  EXPECT_EQ(distance({{"a", 1}}, {{"b", 1}}), 2);
+}
+
+TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
+  const auto records = testing::recorded_matrices();
+  const auto device = testing::recorded_device();
+  const Experience<double> experience(records, device, default_model());
+  EXPECT_EQ(experience.matrices(), records.size());
+  EXPECT_GT(experience.trials(), 1000U);
+
+  // As if it were another matrix of the same features.
+  const auto& record = records.front();
+  const auto features = features_of_record(record.matrix.features);
+  const auto near = experience.near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours.empty());
+  EXPECT_EQ(experience.label(near.neighbours.front()), record.matrix.label);
+  EXPECT_NEAR(near.neighbours.front().weight, 1, 1e-9);
+  for (std::size_t i = 1; i < near.neighbours.size(); ++i) {
+    EXPECT_LE(near.neighbours[i].weight, near.neighbours[i - 1].weight);
+  }
+  // Its own trials weigh most, so that predictions are near them.
+  const Predictor<double> predictor(default_model(), std::make_shared<const Experience<double>>(experience), near);
+  double error = 0;
+  int count = 0;
+  for (const auto& trial : record.trials) {
+    const auto* format = find_format<double>(trial.candidate.format);
+    const auto cost = format == nullptr ? Result<Cost>(Refusal{"unknown"})
+                                        : format->predict(*features, trial.candidate.params, device);
+    if (!cost) continue;
+    const auto prediction = predictor.predict(trial.candidate.format, trial.candidate.params, *cost, 1e6);
+    EXPECT_EQ(prediction.tier, Tier::neighbour);
+    error += std::abs(std::log2(trial.measurement.warm.median / prediction.seconds));
+    ++count;
+  }
+  ASSERT_GT(count, 20);
+  EXPECT_LT(error / count, 0.5);
+}
+
+TEST(Experience, AMatrixTeachesNothingAboutItself) {
+  const auto records = testing::recorded_matrices();
+  const auto device = testing::recorded_device();
+  const Experience<double> experience(records, device, default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  for (const auto& neighbour : experience.near(*features, records.front().key.pattern).neighbours) {
+    EXPECT_NE(experience.label(neighbour), records.front().matrix.label);
+  }
+}
+
+TEST(Experience, SiblingsCountLessAndSaySo) {
+  const auto records = testing::recorded_matrices();
+  auto device = testing::recorded_device();
+  device.name = "another";
+  const Experience<double> experience(records, device, default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto near = experience.near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours.empty());
+  EXPECT_LT(near.neighbours.front().weight, 0.5);
+  const auto& candidate = records.front().trials.front().candidate;
+  EXPECT_EQ(experience.correction(near, candidate.format, candidate.params).tier, Tier::sibling);
+}
+
+TEST(Experience, WithoutRecordsThereIsOnlyTheModel) {
+  const Experience<double> experience({}, testing::recorded_device(), default_model());
+  const auto near = experience.near(Features{}, Fingerprint{});
+  const auto correction = experience.correction(near, "csr_scalar", {});
+  EXPECT_EQ(correction.tier, Tier::model);
+  EXPECT_EQ(correction.log_time, 0);
+  // Of another type of values there are none either.
+  const auto records = testing::recorded_matrices();
+  EXPECT_EQ(Experience<float>(records, testing::recorded_device(), default_model()).matrices(), 0U);
+}
+
+}  // namespace
+}  // namespace autospmv

@@ -1,0 +1,70 @@
+// Trials that an NVIDIA H200 gave, every candidate of generated matrices in double: what searches are replayed on.
+#pragma once
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/archive.hpp"
+#include "db/database.hpp"
+
+namespace autospmv::testing {
+
+/// The device they were recorded on, as far as formats ask.
+inline Device recorded_device() {
+  Device device;
+  device.backend = Backend::cuda;
+  device.name = "NVIDIA H200";
+  device.multiprocessors = 132;
+  device.memory_bytes = std::int64_t{140} << 30;
+  device.cache_bytes = std::int64_t{60} << 20;
+  device.threads_of_multiprocessor = 2048;
+  device.blocks_of_multiprocessor = 32;
+  device.shared_bytes_of_multiprocessor = 228 << 10;
+  device.shared_bytes_of_block = 227 << 10;
+  return device;
+}
+
+inline constexpr double recorded_bandwidth = 4.13e12;
+
+/// tests/tuner/recorded/h200_double.txt.xz: a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials,
+/// "trial FORMAT PARAMS MICROSECONDS SETUP BYTES", all apart by tabs.
+inline std::vector<RecordedMatrix> recorded_matrices() {
+  const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/h200_double.txt.xz");
+  std::istringstream lines(std::string(text.begin(), text.end()));
+  std::vector<RecordedMatrix> records;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string kind;
+    std::getline(fields, kind, '\t');
+    if (kind == "matrix") {
+      auto& record = records.emplace_back();
+      // A pattern that is no other's.
+      record.key.pattern = *Fingerprint::parse(std::string(28, '0') + std::to_string(1000 + records.size()));
+      record.key.backend = "cuda";
+      record.key.device = recorded_device().name;
+      std::getline(fields, record.matrix.label, '\t');
+      std::getline(fields, record.key.value_type, '\t');
+      for (std::string feature; fields >> feature;) {
+        const auto equals = feature.find('=');
+        record.matrix.features.emplace_back(feature.substr(0, equals), std::stod(feature.substr(equals + 1)));
+      }
+    } else {
+      auto& trial = records.back().trials.emplace_back();
+      std::string params;
+      std::getline(fields, trial.candidate.format, '\t');
+      std::getline(fields, params, '\t');
+      trial.candidate.params = *Params::parse(params);
+      auto& m = trial.measurement;
+      m.outcome = Outcome::passed;
+      fields >> m.warm.median >> m.setup_seconds >> m.bytes;
+      m.warm.median *= 1e-6;
+      m.setup_seconds *= 1e-6;
+      m.warm.samples = 3;
+    }
+  }
+  return records;
+}
+
+}  // namespace autospmv::testing
