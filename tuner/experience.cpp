@@ -172,6 +172,8 @@ void Experience<T>::standardize() {
 
 template <class T>
 void Experience<T>::summarize_formats() {
+  std::vector<double> all_times;
+  std::vector<double> all_setups;
   for (auto& of_format : formats_) {
     const auto count = of_format.params.size();
     of_format.likeness.resize(count * count);
@@ -190,7 +192,11 @@ void Experience<T>::summarize_formats() {
     }
     of_format.log_time = median(std::move(times));
     of_format.log_setup = median(std::move(setups));
+    all_times.push_back(of_format.log_time);
+    all_setups.push_back(of_format.log_setup);
   }
+  unknown_.log_time = median(std::move(all_times));
+  unknown_.log_setup = median(std::move(all_setups));
 }
 
 template <class T>
@@ -245,9 +251,9 @@ void Experience<T>::sum_up(Neighbourhood& near) const {
 
 template <class T>
 Correction Experience<T>::correction(const Neighbourhood& near, const std::string& format, const Params& params) const {
-  Correction correction;
   const auto found = format_index_.find(format);
-  if (found == format_index_.end()) return correction;
+  if (found == format_index_.end()) return unknown_;
+  Correction correction;
   const auto& of_format = formats_[found->second];
   const auto& sums = near.sums[found->second];
   const auto count = sums.size();

@@ -78,6 +78,7 @@ class Experience {
   /// The nearest known matrices, without the one of this pattern.
   [[nodiscard]] Neighbourhood near(const Features& features, const Fingerprint& pattern) const;
 
+  /// Of a format that nobody has tried: what formats in general miss their predictions by.
   [[nodiscard]] Correction correction(const Neighbourhood& near, const std::string& format, const Params& params) const;
 
   /// Label and size of a neighbour, for people.
@@ -116,6 +117,7 @@ class Experience {
   std::vector<Known> matrices_;
   std::map<std::string, std::size_t> format_index_;
   std::vector<OfFormat> formats_;
+  Correction unknown_;  ///< of formats without trials
   Position mean_{};
   Position deviation_{};
   std::size_t trials_ = 0;

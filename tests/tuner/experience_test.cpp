@@ -71,6 +71,17 @@ TEST(Experience, AMatrixTeachesNothingAboutItself) {
   }
 }
 
+// Else whatever is new would look faster than all that is known.
+TEST(Experience, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
+  const auto records = testing::recorded_matrices();
+  const Experience<double> experience(records, testing::recorded_device(), default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto correction = experience.correction(experience.near(*features, {}), "no such format", {});
+  EXPECT_EQ(correction.tier, Tier::model);
+  EXPECT_GT(correction.log_time, 0) << "formats reach less than the roofline";
+  EXPECT_EQ(correction.deviation, 1);
+}
+
 TEST(Experience, SiblingsCountLessAndSaySo) {
   const auto records = testing::recorded_matrices();
   auto device = testing::recorded_device();

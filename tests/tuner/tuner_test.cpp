@@ -175,8 +175,9 @@ TEST(Tune, EstimatesWithoutATrial) {
   const auto tuned = tune(matrix, context);
   EXPECT_EQ(tuned.new_trials, 0);
   ASSERT_TRUE(tuned.prediction);
-  EXPECT_EQ(tuned.prediction->tier, Tier::neighbour);
   EXPECT_GT(tuned.prediction->seconds, 0);
+  const auto predictor = predictor_for<double>(*tuned.features, matrix.fingerprint(), context);
+  ASSERT_EQ(predictor.near().neighbours.size(), 4U);
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
   auto_spmv(matrix, x, y, {.context = &context});
