@@ -12,6 +12,7 @@
 #include "core/matrix.hpp"
 #include "core/reference.hpp"
 #include "tuner/context.hpp"
+#include "tuner/prediction.hpp"
 
 namespace autospmv::testing {
 
@@ -32,6 +33,11 @@ inline ContextOptions host_options(const std::filesystem::path& database = {}) {
   options.database = database;
   options.logger = quiet_logger();
   return options;
+}
+
+/// By the cost model alone, on the host.
+inline Predictor<double> any_predictor() {
+  return Predictor<double>(CostModel(host_device(), 1e10, default_coefficients(Backend::host)));
 }
 
 /// A folder that is removed with everything in it.

@@ -8,6 +8,7 @@
 #include <autospmv/autospmv.hpp>
 
 #include "tests/tuner/support.hpp"
+#include "tuner/search.hpp"
 
 namespace autospmv {
 namespace {
@@ -127,16 +128,24 @@ TEST(Tune, ADatabaseIsNotTrusted) {
   EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
 }
 
-TEST(ChosenProspects, PutBaselinesFirstAndAdmitAll) {
+std::vector<const Prospect*> tried(const std::vector<Prospect>& prospects, Effort effort) {
+  std::vector<const Prospect*> all;
+  const auto search = make_search(prospects, effort, {});
+  while (const auto* prospect = search->next()) all.push_back(prospect);
+  return all;
+}
+
+TEST(Search, PutsBaselinesFirstAndAdmitsAll) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(matrix.on({}), Place{});
-  const auto prospects = all_prospects<double>(features, host_device(), 1e10);
-  const auto few = chosen_prospects(prospects, Effort::measure, {});
+  const auto prospects = all_prospects<double>(features, host_device(), testing::any_predictor());
+  const auto few = tried(prospects, Effort::measure);
   ASSERT_GT(few.size(), 3U);
-  EXPECT_TRUE(few.front().baseline);
-  for (const auto& prospect : few) EXPECT_TRUE(prospect.admitted());
-  EXPECT_GE(chosen_prospects(prospects, Effort::exhaustive, {}).size(), few.size());
-  EXPECT_TRUE(chosen_prospects(prospects, Effort::cached, {}).empty());
+  for (const auto* prospect : few) EXPECT_TRUE(prospect->admitted());
+  const auto all = tried(prospects, Effort::exhaustive);
+  EXPECT_TRUE(all.front()->baseline);
+  EXPECT_GE(all.size(), few.size());
+  EXPECT_TRUE(tried(prospects, Effort::cached).empty());
   EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
 }
 
@@ -145,7 +154,7 @@ TEST(AllProspects, AreDeterministicOneByOne) {
   const auto matrix = make_matrix<double>("gen:circuit:3000");
   const auto features = extract_features(matrix.on({}), Place{});
   int seen = 0;
-  for (const auto& prospect : all_prospects<double>(features, host_device(), 1e10)) {
+  for (const auto& prospect : all_prospects<double>(features, host_device(), testing::any_predictor())) {
     if (prospect.candidate.format != "hyb") continue;
     EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
     ++seen;
