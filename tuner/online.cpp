@@ -40,24 +40,40 @@ class Online<T>::Product {
         runner_ = online.riding_;
       }
     }
+    best_ = runner_ == online.best_;
     ++runner_->launching;
   }
 
-  // Where the product failed, another one takes the ride.
   ~Product() {
     const std::scoped_lock lock(online_.mutex_);
-    if (ride_ != nullptr) ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
+    if (ride_ != nullptr) {
+      ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
+      // The next candidate may be waiting for it.
+      if (online_.riding_ != runner_) online_.changed_.notify_all();
+    }
     if (ride_ == nullptr || !launched_) online_.note_use(*runner_, stream_);
     --runner_->launching;
   }
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  void launch(T alpha, const T* x, T beta, T* y) {
-    if (ride_ != nullptr) ride_->watch->start(stream_);
-    runner_->op->apply(alpha, x, beta, y, stream_);
-    if (ride_ != nullptr) ride_->watch->stop(stream_);
-    launched_ = true;
+  /// False where a candidate could not be launched, which then does not ride any more.
+  [[nodiscard]] bool launch(T alpha, const T* x, T beta, T* y) {
+    try {
+      if (ride_ != nullptr) ride_->watch->start(stream_);
+      runner_->op->apply(alpha, x, beta, y, stream_);
+      if (ride_ != nullptr) ride_->watch->stop(stream_);
+      launched_ = true;
+    } catch (const Error& error) {
+      if (best_) throw;
+      const std::scoped_lock lock(online_.mutex_);
+      if (online_.riding_ == runner_) {
+        online_.failure_ = error.what();
+        online_.riding_ = nullptr;
+        online_.changed_.notify_all();
+      }
+    }
+    return launched_;
   }
 
  private:
@@ -65,6 +81,7 @@ class Online<T>::Product {
   Stream stream_;
   Runner* runner_ = nullptr;
   Ride* ride_ = nullptr;
+  bool best_ = false;
   bool launched_ = false;
 };
 
@@ -110,7 +127,8 @@ void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
   if (op != nullptr) {
     op->apply(alpha, x, beta, y, stream);
   } else {
-    Product(*this, stream).launch(alpha, x, beta, y);
+    while (!Product(*this, stream).launch(alpha, x, beta, y)) {
+    }
   }
 }
 
@@ -131,8 +149,8 @@ void Online<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
       runners.push_back(runner.get());
     }
   }
+  const bool capturing = is_capturing(place_, stream);
   const auto finish = [&] {
-    const bool capturing = is_capturing(place_, stream);
     const std::scoped_lock lock(mutex_);
     for (auto* runner : runners) {
       if (capturing) {
@@ -145,7 +163,7 @@ void Online<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
   };
   try {
     for (auto* runner : runners) runner->op->update_values(matrix, stream);
-    order_after(place_, setup_stream(place_), stream);
+    if (!capturing) order_after(place_, setup_stream(place_), stream);
   } catch (...) {
     finish();
     throw;
@@ -232,6 +250,7 @@ template <class T>
 bool Online<T>::search() {
   const auto start = Clock::now();
   prepare();
+  if (stopping()) return false;
   const auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
   auto& first = *runners_.front();
   try_first(first);
@@ -379,16 +398,26 @@ void Online<T>::verify(const Operator<T>& op, Measurement& measurement) {
 template <class T>
 bool Online<T>::ride(Runner& runner) {
   std::unique_lock lock(mutex_);
+  // Of a candidate that failed, a product may still be under way.
+  changed_.wait(lock, [&] {
+    return std::none_of(rides_.begin(), rides_.end(),
+                        [](const Ride& one) { return one.state == Ride::State::launching; });
+  });
   for (auto& one : rides_) one.state = Ride::State::idle;
+  failure_.clear();
   riding_ = &runner;
   const auto done = [&] {
     return std::all_of(rides_.begin(), rides_.end(), [](const Ride& one) { return one.state == Ride::State::done; });
   };
-  changed_.wait(lock, [&] { return stopping_ || done(); });
+  changed_.wait(lock, [&] { return stopping_ || riding_ == nullptr || done(); });
+  const bool failed = riding_ == nullptr;
   riding_ = nullptr;
   if (!done()) {
-    runner.pinned = true;  // its last products may still run
-    return false;
+    runner.pinned = true;  // the device may still run its last products
+    if (!failed) return false;
+    runner.record.measurement.outcome = Outcome::failed;
+    runner.record.measurement.detail = failure_;
+    return true;
   }
   std::vector<double> samples;
   for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) samples.push_back(one->seconds);
@@ -399,6 +428,10 @@ bool Online<T>::ride(Runner& runner) {
 template <class T>
 void Online<T>::judge(Runner& runner) {
   records_.push_back(runner.record);
+  if (runner.record.measurement.outcome != Outcome::passed) {
+    complain(runner.record);
+    return;
+  }
   const double total = total_seconds(runner.record.measurement, context_.limits());
   if (!(total < best_total_)) return;
   best_total_ = total;

@@ -56,7 +56,7 @@ class Online {
   void stop();
 
   /// y = alpha A x + beta y; safe from many threads and streams at once. A stream that is being captured gets the best
-  /// so far, which is then kept for as long as this lives.
+  /// so far, which is then kept for as long as this lives. Where a candidate cannot be launched, the best so far is.
   void apply(T alpha, const T* x, T beta, T* y, Stream stream);
 
   /// As in Attachment. May wait for the candidate that is being built, which keeps no product waiting.
@@ -137,6 +137,7 @@ class Online {
   Runner* riding_ = nullptr;
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Use, most_streams> uses_;
+  std::string failure_;  // of the last one that rode; empty where it did not fail
   bool stopping_ = false;
 
   std::atomic<const Operator<T>*> settled_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -264,17 +265,21 @@ TEST_P(Online, ATimeLimitEndsIt) {
   EXPECT_LE(context.database().trials(key_of(matrix, context), {}).size(), 1U) << "the plan that there is";
 }
 
-/// Plain CSR on the host that may forget a row.
+enum class Fault { none, forgets_a_row, throws_when_used };
+
+/// Plain CSR on the host, with a fault.
 class FaultyFormat final : public Format<double> {
  public:
-  explicit FaultyFormat(bool faulty) : faulty_(faulty) {}
+  explicit FaultyFormat(Fault fault) : fault_(fault) {}
 
   class Product final : public Operator<double> {
    public:
-    Product(const CsrView<double>& matrix, bool faulty) : matrix_(matrix), faulty_(faulty) {}
+    Product(const CsrView<double>& matrix, Fault fault) : matrix_(matrix), fault_(fault) {}
     void apply(double alpha, const double* x, double beta, double* y, Stream /*stream*/) const override {
+      // The verification is the first.
+      if (fault_ == Fault::throws_when_used && ++products_ > 3) throw DeviceError("broken");
       const auto* row_ptr = std::get<0>(matrix_.row_ptr);
-      for (std::int64_t row = faulty_ ? 1 : 0; row < matrix_.rows; ++row) {
+      for (std::int64_t row = fault_ == Fault::forgets_a_row ? 1 : 0; row < matrix_.rows; ++row) {
         double sum = 0;
         for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) sum += matrix_.values[k] * x[matrix_.col_idx[k]];
         y[row] = beta == 0 ? alpha * sum : alpha * sum + beta * y[row];
@@ -285,7 +290,8 @@ class FaultyFormat final : public Format<double> {
 
    private:
     CsrView<double> matrix_;
-    bool faulty_;
+    Fault fault_;
+    mutable std::atomic<int> products_ = 0;
   };
 
   [[nodiscard]] const FormatInfo& info() const override { return info_; }
@@ -296,11 +302,11 @@ class FaultyFormat final : public Format<double> {
   }
   [[nodiscard]] Result<std::unique_ptr<Operator<double>>> build(const CsrView<double>& matrix, const Params& /*params*/,
                                                                 const Device& /*device*/) const override {
-    return std::unique_ptr<Operator<double>>(std::make_unique<Product>(matrix, faulty_));
+    return std::unique_ptr<Operator<double>>(std::make_unique<Product>(matrix, fault_));
   }
 
  private:
-  bool faulty_;
+  Fault fault_;
   FormatInfo info_{.name = "faulty", .version = 1, .summary = {}, .paper = {}, .backends = {Backend::host}};
 };
 
@@ -310,25 +316,28 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   const Context context(options);
   const auto matrix = testing::make_matrix<double>("gen:pde:8");
   const auto view = matrix.on({});
-  const FaultyFormat right(false);
-  const FaultyFormat wrong(true);
-  std::vector<Prospect> prospects(3);
+  const FaultyFormat right(Fault::none);
+  const FaultyFormat wrong(Fault::forgets_a_row);
+  const FaultyFormat broken(Fault::throws_when_used);
+  std::vector<Prospect> prospects(4);
   prospects[0].candidate = {"wrong", {}};
   prospects[1].candidate = {"right", {}};
   prospects[2].candidate = {"missing", {}};
+  prospects[3].candidate = {"broken", {}};
   for (auto& prospect : prospects) prospect.prediction.seconds = 1e-6;
-  OnlineTask<double> task{.matrix = view,
-                          .key = key_of(matrix, context),
-                          .described = {"", matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), {}},
-                          .prospects = prospects,
-                          .setup_seconds = 1e6,  // anything else is better
-                          .formats = [&](std::string_view name) -> const Format<double>* {
-                            return name == "wrong" ? &wrong : name == "right" ? &right : nullptr;
-                          },
-                          .effort_mark = "online",
-                          .catalogue = {}};
+  OnlineTask<double> task{
+      .matrix = view,
+      .key = key_of(matrix, context),
+      .described = {"", matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), {}},
+      .prospects = prospects,
+      .setup_seconds = 1e6,  // anything else is better
+      .formats = [&](std::string_view name) -> const Format<double>* {
+        return name == "wrong" ? &wrong : name == "right" ? &right : name == "broken" ? &broken : nullptr;
+      },
+      .effort_mark = "online",
+      .catalogue = {}};
   autospmv::Online<double> online(context, std::move(task), {{"first", {}}, 1, true, {}},
-                                  std::make_unique<FaultyFormat::Product>(view, false));
+                                  std::make_unique<FaultyFormat::Product>(view, Fault::none));
   const std::vector<double> x(static_cast<std::size_t>(matrix.cols()), 1.5);
   while (!online.settled()) {
     std::vector<double> y(x.size(), -1.0);
@@ -337,12 +346,13 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   }
   EXPECT_EQ(online.choice().candidate.format, "right");
   std::vector<Outcome> outcomes;
-  for (const auto& name : {"first", "right", "wrong", "missing"}) {
+  for (const auto& name : {"first", "right", "wrong", "missing", "broken"}) {
     for (const auto& trial : context.database().trials(key_of(matrix, context), {})) {
       if (trial.candidate.format == name) outcomes.push_back(trial.measurement.outcome);
     }
   }
-  EXPECT_EQ(outcomes, (std::vector{Outcome::passed, Outcome::passed, Outcome::wrong_answer, Outcome::failed}));
+  EXPECT_EQ(outcomes,
+            (std::vector{Outcome::passed, Outcome::passed, Outcome::wrong_answer, Outcome::failed, Outcome::failed}));
 }
 
 }  // namespace
