@@ -279,8 +279,10 @@ bool Online<T>::search() {
 template <class T>
 void Online<T>::prepare() {
   if (!task_.prospects.empty()) return;
-  const std::scoped_lock values(values_);
-  const auto features = extract_features(task_.matrix, context_.device());
+  const auto features = [&] {
+    const std::scoped_lock values(values_);
+    return extract_features(task_.matrix, context_.device());
+  }();
   task_.described.features = named_values(features);
   task_.prospects = prospects_of<T>(features, task_.key, context_);
 }
@@ -344,7 +346,7 @@ Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) 
 template <class T>
 std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes) {
   if (context_.limits().deterministic && !prospect.deterministic) return "not deterministic";
-  if (!(bytes > context_.limits().memory_factor * static_cast<double>(task_.matrix.bytes()))) return {};
+  if (!(bytes > context_.limits().memory_factor * static_cast<double>(task_.described.csr_bytes))) return {};
   left_out_ = true;
   return "more memory than the limit";
 }

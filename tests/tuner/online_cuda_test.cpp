@@ -1,4 +1,5 @@
 // Online tuning on streams of the caller's, with and without captures.
+#ifdef AUTOSPMV_CUDA
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -130,3 +131,5 @@ TEST_F(OnlineOnDevice, KeepsWhatWasCaptured) {
 
 }  // namespace
 }  // namespace autospmv
+
+#endif
