@@ -127,6 +127,13 @@ struct Matrix<T>::State {
     return at == on_cuda.end() ? nullptr : &at->second;
   }
 
+  std::vector<std::shared_ptr<Attachment<T>>> all_attachments() const {
+    const std::shared_lock lock(mutex);
+    std::vector<std::shared_ptr<Attachment<T>>> all;
+    for (const auto& [key, attachment] : attachments) all.push_back(attachment);
+    return all;
+  }
+
   template <class Offset>
   static std::shared_ptr<State> make(std::int64_t rows, std::int64_t cols, std::span<const Offset> row_ptr,
                                      std::span<const std::int32_t> col_idx, std::span<const T> values,
@@ -222,6 +229,10 @@ void Matrix<T>::update_values(std::span<const T> values, Stream stream) {
     throw InvalidArgument("update_values: " + std::to_string(values.size()) + " values for " + std::to_string(nnz()) +
                           " nonzeros");
   }
+  // Before the lock that products take: they do not wait for what an attachment reads.
+  const auto attached = state_->all_attachments();
+  std::vector<std::unique_lock<std::mutex>> held;
+  for (const auto& attachment : attached) held.push_back(attachment->hold_values());
   const std::scoped_lock lock(state_->mutex);
   auto& state = *state_;
   if (state.ownership == Ownership::borrow && place_of(values.data()) == state.home) {
@@ -254,14 +265,19 @@ std::shared_ptr<Attachment<T>> Matrix<T>::attachment(std::uint64_t key) const {
 
 template <Scalar T>
 void Matrix<T>::attach(std::uint64_t key, std::shared_ptr<Attachment<T>> attachment) const {
+  // What was there before is let go of without the lock: that may take long.
   const std::scoped_lock lock(state_->mutex);
-  state_->attachments[key] = std::move(attachment);
+  state_->attachments[key].swap(attachment);
 }
 
 template <Scalar T>
 void Matrix<T>::detach(std::uint64_t key) const {
+  std::shared_ptr<Attachment<T>> released;
   const std::scoped_lock lock(state_->mutex);
-  state_->attachments.erase(key);
+  const auto at = state_->attachments.find(key);
+  if (at == state_->attachments.end()) return;
+  released = std::move(at->second);
+  state_->attachments.erase(at);
 }
 
 template class Matrix<float>;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "core/csr.hpp"
@@ -24,6 +25,10 @@ class Attachment {
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
   virtual ~Attachment() = default;
+
+  /// Called before the values are overwritten. An attachment that reads the matrix in a thread of its own does so only
+  /// while it holds this mutex itself, and the lock is kept until values_changed() has returned.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> hold_values() { return {}; }
 
   /// Called once for every update of the values, with the matrix in the memory of the attachment's place.
   virtual void values_changed(const CsrView<T>& matrix, Stream stream) = 0;

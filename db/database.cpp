@@ -578,6 +578,15 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, const
   });
 }
 
+bool Database::knows_others(const TrialKey& key) {
+  return impl_->attempt([&](Connection& connection) {
+    Statement statement(connection,
+                        "SELECT 1 FROM trial JOIN environment ON environment.id = environment WHERE backend = ?1 "
+                        "AND matrix <> ?2 AND matrix IN (SELECT matrix FROM feature) LIMIT 1");
+    return statement.bind(key.backend, key.pattern.text()).step();
+  });
+}
+
 std::vector<std::pair<std::string, double>> Database::coefficients(const std::string& backend,
                                                                    const std::string& device) {
   return impl_->attempt([&](Connection& connection) {

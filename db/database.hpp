@@ -99,6 +99,9 @@ class Database {
   /// `catalogue`, only trials of formats at the versions named there.
   std::vector<RecordedMatrix> recorded(const std::string& backend, const std::string& catalogue = {});
 
+  /// Whether recorded() would know another matrix than the key's on a device of its backend, without reading it.
+  bool knows_others(const TrialKey& key);
+
   /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may
   /// have written.
   std::vector<std::pair<std::string, double>> coefficients(const std::string& backend, const std::string& device);

@@ -38,7 +38,7 @@ template <Scalar T>
 std::shared_ptr<const Plan<T>> plan_for(const Matrix<T>& matrix, const Context& context) {
   // Only tune() attaches under a context's id, and only plans.
   if (auto attached = matrix.attachment(context.id())) return std::static_pointer_cast<const Plan<T>>(attached);
-  return tune(matrix, context, {.label = {}, .progress = {}, .report = false}).plan;
+  return tune(matrix, context, {.label = {}, .progress = {}, .report = false, .again = false}).plan;
 }
 
 template <Scalar T>

@@ -1,7 +1,9 @@
 // What could be tried on a matrix, in the order worth trying.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -9,6 +11,10 @@
 #include "tuner/prediction.hpp"
 
 namespace autospmv {
+
+/// Where the formats that candidates name are found.
+template <class T>
+using FormatLookup = std::function<const Format<T>*(std::string_view)>;
 
 /// A candidate before it is tried.
 struct Prospect {

@@ -27,7 +27,7 @@ enum class Effort : std::uint8_t {
   estimate,    ///< never a trial: what the database knows, else what other matrices and the cost model predict
   measure,     ///< trials of a short list
   exhaustive,  ///< trials of every admitted candidate
-  online,      ///< trials ride on the caller's own products
+  online,      ///< trials ride on the caller's own products: see tuner/online.hpp
 };
 
 std::string_view name_of(Effort effort);
@@ -70,8 +70,7 @@ class Context {
   /// With the coefficients that were fitted for this device, else the defaults.
   [[nodiscard]] CostModel cost_model() const;
 
-  /// What the database's trials of other matrices teach, read on the first call and again when it has grown. Called
-  /// with tuning() held.
+  /// What the database's trials of other matrices teach, read on the first call and again when it has grown.
   template <Scalar T>
   [[nodiscard]] std::shared_ptr<const Experience<T>> experience() const;
 

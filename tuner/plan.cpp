@@ -12,6 +12,7 @@ Plan<T>::Plan(TrialRecord choice, std::unique_ptr<Operator<T>> op, Place place)
 
 template <class T>
 Plan<T>::~Plan() {
+  if (online_) online_->stop();
   try {
     synchronize(place_);
   } catch (const Error&) {
@@ -21,7 +22,21 @@ Plan<T>::~Plan() {
 
 template <class T>
 void Plan<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
-  operator_->update_values(matrix, stream);
+  if (online_) {
+    online_->values_changed(matrix, stream);
+  } else {
+    operator_->update_values(matrix, stream);
+  }
+}
+
+template <class T>
+void Plan<T>::go_online(const Context& context, OnlineTask<T> task) {
+  online_ = std::make_unique<Online<T>>(context, std::move(task), choice_, std::move(operator_));
+}
+
+template <class T>
+std::unique_lock<std::mutex> Plan<T>::hold_values() {
+  return online_ ? online_->hold_values() : std::unique_lock<std::mutex>();
 }
 
 template class Plan<float>;

@@ -1,16 +1,13 @@
 #include "tuner/session.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/equal.hpp"
 #include "core/error.hpp"
-#include "core/random.hpp"
 
 namespace autospmv {
 
@@ -28,53 +25,6 @@ Timing timing_of(int count, const Sample& sample) {
 }
 
 }  // namespace
-
-// x and a copy of it, and y between two guards. Fresh numbers for every session, so that no candidate can win by
-// having seen them.
-template <class T>
-struct Session<T>::Vectors {
-  // A warp's worth of elements: what an off-by-one or an unguarded tail would touch first.
-  static constexpr std::size_t guard = 64;
-  static constexpr int guard_byte = 0xa5;
-
-  Vectors(const CsrView<T>& matrix, Place at, std::uint64_t seed)
-      : place(at),
-        x(static_cast<std::size_t>(matrix.cols), at),
-        x_copy(static_cast<std::size_t>(matrix.cols), at),
-        guarded_y(static_cast<std::size_t>(matrix.rows) + 2 * guard, at) {
-    fill_random(x.data(), matrix.cols, seed, place, setup_stream(place));
-    fill_random(x_copy.data(), matrix.cols, seed, place, setup_stream(place));
-  }
-
-  [[nodiscard]] T* y() { return guarded_y.data() + guard; }
-
-  // All bits set: not a number, in float and double alike.
-  void poison_y() {
-    const auto stream = setup_stream(place);
-    fill_bytes(guarded_y.data(), guard_byte, static_cast<std::size_t>(guarded_y.bytes()), place, stream);
-    fill_bytes(y(), 0xff, static_cast<std::size_t>(guarded_y.bytes()) - 2 * guard * sizeof(T), place, stream);
-  }
-
-  [[nodiscard]] bool guards_intact() const {
-    std::array<unsigned char, guard * sizeof(T)> before{};
-    std::array<unsigned char, guard * sizeof(T)> after{};
-    const auto stream = setup_stream(place);
-    copy_bytes(before.data(), guarded_y.data(), before.size(), place, stream);
-    copy_bytes(after.data(), guarded_y.data() + guarded_y.size() - guard, after.size(), place, stream);
-    synchronize(place, stream);
-    const auto intact = [](unsigned char byte) { return byte == guard_byte; };
-    return std::all_of(before.begin(), before.end(), intact) && std::all_of(after.begin(), after.end(), intact);
-  }
-
-  [[nodiscard]] bool x_intact() const {
-    return equal_bytes(x.data(), x_copy.data(), static_cast<std::size_t>(x.bytes()), place);
-  }
-
-  Place place;
-  Array<T> x;
-  Array<T> x_copy;
-  Array<T> guarded_y;
-};
 
 template <class T>
 struct Session<T>::Trial {
@@ -96,8 +46,7 @@ Session<T>::Session(const CsrView<T>& matrix, const Device& device, const Sessio
       device_(device),
       rules_(rules),
       formats_(std::move(formats)),
-      vectors_(std::make_unique<Vectors>(matrix, device, seed)),
-      reference_(reference_product<T>(matrix, T{1}, vectors_->x.data(), T{0}, nullptr, device)) {}
+      verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {}
 
 template <class T>
 Session<T>::~Session() = default;
@@ -105,8 +54,8 @@ Session<T>::~Session() = default;
 template <class T>
 Launch Session<T>::launch_of(const Trial& trial) const {
   const auto* op = trial.op.get();
-  auto* vectors = vectors_.get();
-  return [op, vectors](Stream stream) { op->apply(T{1}, vectors->x.data(), T{0}, vectors->y(), stream); };
+  auto* verifier = verifier_.get();
+  return [op, verifier](Stream stream) { op->apply(T{1}, verifier->x(), T{0}, verifier->y(), stream); };
 }
 
 template <class T>
@@ -128,27 +77,6 @@ void Session<T>::build(const Prospect& prospect, Trial& trial) {
 }
 
 template <class T>
-void Session<T>::verify(Trial& trial) {
-  auto& measurement = trial.record.measurement;
-  vectors_->poison_y();
-  launch_of(trial)(setup_stream(device_));
-  const auto comparison = compare(matrix_, reference_, static_cast<const T*>(vectors_->y()), device_);
-  measurement.worst_error = comparison.worst_error;
-  measurement.outcome = Outcome::passed;
-  if (!comparison.passed()) {
-    measurement.outcome = Outcome::wrong_answer;
-    measurement.detail =
-        std::to_string(comparison.wrong_rows) + " rows, the first of them " + std::to_string(comparison.first_wrong);
-  } else if (!vectors_->guards_intact()) {
-    measurement.outcome = Outcome::wrong_answer;
-    measurement.detail = "wrote outside of y";
-  } else if (!vectors_->x_intact()) {
-    measurement.outcome = Outcome::wrong_answer;
-    measurement.detail = "changed x";
-  }
-}
-
-template <class T>
 void Session<T>::first_look(Trial& trial) {
   trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
   for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
@@ -167,7 +95,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   trial.baseline = prospect.baseline;
   try {
     build(prospect, trial);
-    if (trial.op) verify(trial);
+    if (trial.op) verifier_->verify(*trial.op, trial.record.measurement);
     if (trial.record.measurement.outcome == Outcome::passed) {
       first_look(trial);
     } else {

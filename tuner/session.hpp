@@ -2,17 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/reference.hpp"
 #include "core/trial.hpp"
 #include "formats/format.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/meter.hpp"
+#include "tuner/verifier.hpp"
 
 namespace autospmv {
 
@@ -43,10 +40,6 @@ inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
 inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .max_rounds = 12, .cold_samples = 7};
 
-/// Where a session finds the formats that its candidates name.
-template <class T>
-using FormatLookup = std::function<const Format<T>*(std::string_view)>;
-
 template <class T>
 class Session {
  public:
@@ -70,10 +63,8 @@ class Session {
 
  private:
   struct Trial;
-  struct Vectors;
 
   void build(const Prospect& prospect, Trial& trial);
-  void verify(Trial& trial);
   void first_look(Trial& trial);
   void drop_the_slow();
   [[nodiscard]] std::vector<Trial*> kept() const;
@@ -83,8 +74,7 @@ class Session {
   Device device_;
   SessionRules rules_;
   FormatLookup<T> formats_;
-  std::unique_ptr<Vectors> vectors_;
-  Reference reference_;
+  std::unique_ptr<Verifier<T>> verifier_;
   std::vector<std::unique_ptr<Trial>> trials_;
   double best_ = 0;  // seconds of the fastest verified candidate so far; 0 before the first
 };

@@ -21,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Of tunings that left out what is not deterministic. Who has tried everything has tried what is deterministic too.
+constexpr const char* deterministic_mark = " deterministic";
+
 // Runs a step and stores how long it took.
 template <class Step>
 auto timed_step(double& seconds, const Step& step) {
@@ -47,6 +50,7 @@ class Tuning {
   /// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no
   /// candidate out, except that of determinism.
   [[nodiscard]] std::string effort_mark() const;
+  [[nodiscard]] bool were_tried(Effort effort) const;
   [[nodiscard]] bool all_were_tried() const;
   void report();
   void try_candidates();
@@ -59,8 +63,8 @@ class Tuning {
   bool plan_from(const Prospect& prospect);
   bool plan_estimate();
   void plan_fallback();
+  void go_online();
   [[nodiscard]] const std::vector<Prospect>& prospects();
-  void refuse_suspects();
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
@@ -74,6 +78,7 @@ class Tuning {
   std::vector<Prospect> prospects_;
   std::unique_ptr<Session<T>> session_;
   std::optional<TrialRecord> winner_;
+  bool goes_online_ = false;
   Tuned<T> result_;
 };
 
@@ -82,6 +87,7 @@ Tuned<T> Tuning<T>::tune() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
     winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+    goes_online_ = context_.effort() == Effort::online && !all_were_tried();
     return true;
   });
   if (!known) {
@@ -93,6 +99,7 @@ Tuned<T> Tuning<T>::tune() {
   }
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
   choose();
+  if (goes_online_) go_online();
   matrix_.attach(context_.id(), result_.plan);
   if (options_.report) report();
   return std::move(result_);
@@ -101,15 +108,21 @@ Tuned<T> Tuning<T>::tune() {
 template <class T>
 std::string Tuning<T>::effort_mark() const {
   std::string mark(name_of(context_.effort()));
-  return context_.limits().deterministic ? mark + " deterministic" : mark;
+  return context_.limits().deterministic ? mark + deterministic_mark : mark;
+}
+
+template <class T>
+bool Tuning<T>::were_tried(Effort effort) const {
+  auto& database = context_.database();
+  const std::string name(name_of(effort));
+  if (database.tuned(key_, name, catalogue_)) return true;
+  return context_.limits().deterministic && database.tuned(key_, name + deterministic_mark, catalogue_);
 }
 
 template <class T>
 bool Tuning<T>::all_were_tried() const {
-  auto& database = context_.database();
-  if (database.tuned(key_, effort_mark(), catalogue_)) return true;
-  // Who has tried everything has tried what is deterministic too.
-  return context_.limits().deterministic && database.tuned(key_, std::string(name_of(context_.effort())), catalogue_);
+  // The short list is the same, and its trials were better than those that ride.
+  return were_tried(context_.effort()) || (context_.effort() == Effort::online && were_tried(Effort::measure));
 }
 
 template <class T>
@@ -131,24 +144,10 @@ template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, context_.device()); });
-    prospects_ = timed_step(result_.times.prediction, [&] {
-      const auto predictor = predictor_for<T>(*result_.features, matrix_.fingerprint(), context_);
-      return all_prospects<T>(*result_.features, context_.device(), predictor);
-    });
-    refuse_suspects();
+    prospects_ =
+        timed_step(result_.times.prediction, [&] { return prospects_of<T>(*result_.features, key_, context_); });
   }
   return prospects_;
-}
-
-template <class T>
-void Tuning<T>::refuse_suspects() {
-  for (const auto& suspect : context_.database().suspects(key_)) {
-    for (auto& prospect : prospects_) {
-      if (prospect.candidate != suspect) continue;
-      prospect.refusal = "a process died while trying it";
-      context_.logger().warn("{} is skipped: {}", suspect.text(), prospect.refusal);
-    }
-  }
 }
 
 template <class T>
@@ -236,11 +235,7 @@ void Tuning<T>::recheck() {
 template <class T>
 MatrixRecord Tuning<T>::describe() const {
   MatrixRecord record{options_.label, matrix_.rows(), matrix_.cols(), matrix_.nnz(), view_.bytes(), {}};
-  if (result_.features) {
-    for (const auto& feature : feature_table()) {
-      record.features.emplace_back(feature.name, feature.read(*result_.features));
-    }
-  }
+  if (result_.features) record.features = named_values(*result_.features);
   return record;
 }
 
@@ -264,7 +259,9 @@ void Tuning<T>::choose() {
   if (winner_) {
     context_.logger().warn("the plan {} from the database cannot be built here", winner_->candidate.text());
   }
-  if (context_.effort() == Effort::estimate && plan_estimate()) return;
+  const bool estimates =
+      context_.effort() == Effort::estimate || (goes_online_ && context_.database().knows_others(key_));
+  if (estimates && plan_estimate()) return;
   plan_fallback();
 }
 
@@ -307,6 +304,17 @@ void Tuning<T>::plan_fallback() {
   const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
                                            : fallback_prospect(prospects_, context_.limits());
   if (!plan_from(prospect)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+}
+
+template <class T>
+void Tuning<T>::go_online() {
+  result_.plan->go_online(context_, {.matrix = view_,
+                                     .key = key_,
+                                     .described = describe(),
+                                     .prospects = std::move(prospects_),
+                                     .setup_seconds = result_.times.conversion,
+                                     .effort_mark = effort_mark(),
+                                     .catalogue = catalogue_});
 }
 
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
@@ -381,8 +389,32 @@ Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
 }
 
 template <Scalar T>
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context) {
+  auto prospects = all_prospects<T>(features, context.device(), predictor_for<T>(features, key.pattern, context));
+  for (const auto& suspect : context.database().suspects(key)) {
+    for (auto& prospect : prospects) {
+      if (prospect.candidate != suspect) continue;
+      prospect.refusal = "a process died while trying it";
+      context.logger().warn("{} is skipped: {}", suspect.text(), prospect.refusal);
+    }
+  }
+  return prospects;
+}
+
+std::vector<std::pair<std::string, double>> named_values(const Features& features) {
+  std::vector<std::pair<std::string, double>> values;
+  for (const auto& feature : feature_table()) values.emplace_back(feature.name, feature.read(features));
+  return values;
+}
+
+template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options) {
   const std::scoped_lock lock(context.tuning());
+  if (!options.again) {
+    Tuned<T> tuned;
+    tuned.plan = std::static_pointer_cast<Plan<T>>(matrix.attachment(context.id()));
+    if (tuned.plan) return tuned;
+  }
   const DeviceScope scope(context.device());
   return Tuning<T>(matrix, context, options).tune();
 }
@@ -397,6 +429,7 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 
 #define AUTOSPMV_TUNER(T)                                                                                    \
   template Predictor<T> predictor_for(const Features&, const Fingerprint&, const Context&);                  \
+  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Context&);          \
   template TrialKey key_of(const Matrix<T>&, const Context&);                                                \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                              \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&, \

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/matrix.hpp"
@@ -29,6 +30,8 @@ struct TuneOptions {
   std::function<void(const Progress&)> progress;
   /// Also read what a report needs and a product does not: Tuned::trials and Tuned::baseline of a known matrix.
   bool report = true;
+  /// Even where the matrix has a plan of this context by now.
+  bool again = true;
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.
@@ -65,8 +68,15 @@ TrialKey key_of(const Matrix<T>& matrix, const Context& context);
 template <Scalar T>
 Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context);
 
+/// Every candidate on a matrix of these features, as all_prospects() has them; suspects are refused.
+template <Scalar T>
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context);
+
+/// As the database keeps them.
+std::vector<std::pair<std::string, double>> named_values(const Features& features);
+
 /// Makes the plan for this matrix with the context's effort and limits and attaches it. One tuning runs at a time in
-/// a context. Throws DeviceError where the device fails.
+/// a context; Effort::online goes on in the plan. Throws DeviceError where the device fails.
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
 

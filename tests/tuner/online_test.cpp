@@ -1,0 +1,359 @@
+// Tuning on the caller's own products: every y is right, whatever happens meanwhile, and it comes to an end.
+
+#include "tuner/online.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <autospmv/autospmv.hpp>
+
+#include "core/error.hpp"
+#include "tests/tuner/support.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autospmv {
+namespace {
+
+using testing::TemporaryFolder;
+
+constexpr const char* spec = "gen:circuit:1500";
+
+// Made after the context, which outlives its plans.
+Matrix<double> make_matrix() { return testing::make_matrix<double>(spec); }
+
+/// x, and what y must be.
+class Products {
+ public:
+  explicit Products(const Matrix<double>& matrix) : matrix_(matrix), x_(static_cast<std::size_t>(matrix.cols())) {
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = 1.0 / static_cast<double>(i + 1);
+    values_changed();
+  }
+
+  void values_changed() {
+    reference_ = reference_product<double>(matrix_.on({}), 1.0, x_.data(), 0.0, nullptr, Place{});
+  }
+
+  [[nodiscard]] bool one_is_right(const Context& context) const {
+    std::vector<double> y(static_cast<std::size_t>(matrix_.rows()), -1.0);
+    auto_spmv(matrix_, x_, y, {.context = &context});
+    return compare(matrix_.on({}), reference_, y.data(), Place{}).passed();
+  }
+
+  /// How many products were wrong until the tuning was settled, with at least so many.
+  [[nodiscard]] int wrong_until_settled(const Context& context, int least = 0) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    const auto plan = plan_for(matrix_, context);
+    int wrong = 0;
+    for (int i = 0; i < least || !plan->settled(); ++i) {
+      wrong += one_is_right(context) ? 0 : 1;
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << "not settled after " << i << " products";
+        break;
+      }
+    }
+    return wrong;
+  }
+
+ private:
+  Matrix<double> matrix_;
+  std::vector<double> x_;
+  Reference reference_;
+};
+
+class Online : public ::testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Backend::host) return;
+    if (!built_with_cuda) GTEST_SKIP() << "built without CUDA";
+    if (cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+  }
+
+  [[nodiscard]] static ContextOptions options(const std::filesystem::path& database = {}) {
+    auto options = testing::host_options(database);
+    if (GetParam() == Backend::cuda) options.device = cuda_devices().front();
+    options.effort = Effort::online;
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, Online, ::testing::Values(Backend::host, Backend::cuda),
+                         [](const auto& backend) { return std::string(name_of(backend.param)); });
+
+TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
+  const Context context(options());
+  const auto matrix = make_matrix();
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context, 1000), 0);
+  const auto choice = plan_for(matrix, context)->choice();
+  EXPECT_EQ(choice.measurement.outcome, Outcome::passed);
+  EXPECT_EQ(choice.measurement.warm.samples, 7);
+  const auto trials = context.database().trials(key_of(matrix, context), context.limits());
+  EXPECT_GT(trials.size(), 3U);
+  int baselines = 0;
+  for (const auto& trial : trials) {
+    if (trial.measurement.outcome != Outcome::passed) continue;
+    EXPECT_GE(total_seconds(trial.measurement, context.limits()), total_seconds(choice.measurement, context.limits()))
+        << trial.candidate.text();
+    baselines += find_format<double>(trial.candidate.format)->info().baseline ? 1 : 0;
+  }
+  EXPECT_GT(baselines, 0);
+}
+
+TEST_P(Online, StartsWithPlainCsr) {
+  const Context context(options());
+  const auto matrix = make_matrix();
+  const auto tuned = tune(matrix, context);
+  EXPECT_FALSE(tuned.features) << "they take as long as many products";
+  EXPECT_FALSE(tuned.winner);
+  EXPECT_EQ(tuned.plan->bytes(), 0);
+  EXPECT_FALSE(tuned.plan->settled());
+}
+
+TEST_P(Online, StartsWithWhatOtherMatricesSuggest) {
+  const auto matrix = make_matrix();
+  const TemporaryFolder folder;
+  auto known = options(folder.path() / "trials.db");
+  known.effort = Effort::measure;
+  tune(testing::make_matrix<double>("gen:circuit:2000"), Context(known));
+  known.effort = Effort::estimate;
+  const Context estimating(known);
+  const auto expected = tune(matrix, estimating);
+  ASSERT_TRUE(expected.prediction);
+  const Context context(options(folder.path() / "trials.db"));
+  const auto tuned = tune(matrix, context);
+  EXPECT_TRUE(tuned.prediction);
+  EXPECT_EQ(tuned.plan->choice().candidate.text(), expected.plan->choice().candidate.text());
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+}
+
+TEST_P(Online, IsRemembered) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "trials.db";
+  {
+    const Context context(options(file));
+    const auto matrix = make_matrix();
+    EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+    EXPECT_TRUE(context.database().tuned(key_of(matrix, context), "online", format_catalogue()));
+  }
+  const Context context(options(file));
+  const auto matrix = make_matrix();
+  const auto again = tune(matrix, context);
+  EXPECT_TRUE(again.from_database);
+  EXPECT_TRUE(again.winner);
+  EXPECT_TRUE(again.plan->settled()) << "nothing is left to try";
+  EXPECT_TRUE(Products(matrix).one_is_right(context));
+}
+
+TEST_P(Online, NothingRidesWhereAllWasMeasured) {
+  const TemporaryFolder folder;
+  auto measuring = options(folder.path() / "trials.db");
+  measuring.effort = Effort::measure;
+  tune(make_matrix(), Context(measuring));
+  const Context context(options(folder.path() / "trials.db"));
+  const auto matrix = make_matrix();
+  const auto tuned = tune(matrix, context);
+  EXPECT_TRUE(tuned.from_database);
+  EXPECT_TRUE(tuned.plan->settled());
+}
+
+TEST_P(Online, ServesManyThreads) {
+  const Context context(options());
+  const auto matrix = make_matrix();
+  const Products products(matrix);
+  std::vector<int> right(4, 0);
+  std::vector<std::thread> threads;
+  for (auto& count : right) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) count += products.one_is_right(context) ? 1 : 0;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, std::vector<int>(4, 500));
+  EXPECT_EQ(products.wrong_until_settled(context), 0);
+}
+
+// At whatever point of a trial: without a product, among the rides, and later.
+TEST_P(Online, MayBeLetGoOfAtAnyTime) {
+  for (const int count : {0, 1, 4, 10, 50, 200}) {
+    const Context context(options());
+    const auto matrix = make_matrix();
+    const Products products(matrix);
+    tune(matrix, context);
+    for (int i = 0; i < count; ++i) EXPECT_TRUE(products.one_is_right(context));
+    matrix.detach(context.id());
+    EXPECT_TRUE(context.database().suspects(key_of(matrix, context)).empty());
+  }
+}
+
+TEST_P(Online, GoesOnWhereItWasLetGoOf) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "trials.db";
+  std::size_t before = 0;
+  {
+    const Context context(options(file));
+    {
+      const auto matrix = make_matrix();
+      const Products products(matrix);
+      const auto plan = tune(matrix, context).plan;
+      while (plan->choice().measurement.warm.samples == 0) ASSERT_TRUE(products.one_is_right(context));
+    }
+    before = context.database().trials(key_of(make_matrix(), context), {}).size();
+    EXPECT_GT(before, 0U);
+  }
+  const Context context(options(file));
+  const auto matrix = make_matrix();
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+  EXPECT_GE(context.database().trials(key_of(matrix, context), {}).size(), before);
+}
+
+TEST_P(Online, TakesNewValuesAtAnyTime) {
+  const Context context(options());
+  auto matrix = make_matrix();
+  const auto source = generate<double>(spec);
+  auto values = source.values;
+  Products products(matrix);
+  int updates = 0;
+  for (int i = 0; i < 5000 && (i < 400 || !plan_for(matrix, context)->settled()); ++i) {
+    if (i % 13 == 5) {
+      for (auto& value : values) value = 3 - 0.5 * value;
+      matrix.update_values(values);
+      products.values_changed();
+      ++updates;
+    }
+    ASSERT_TRUE(products.one_is_right(context)) << "product " << i << ", after " << updates << " updates";
+  }
+  EXPECT_EQ(products.wrong_until_settled(context), 0);
+  for (auto& value : values) value += 1;
+  matrix.update_values(values);
+  products.values_changed();
+  EXPECT_TRUE(products.one_is_right(context));
+}
+
+TEST_P(Online, KeepsToTheLimits) {
+  auto limited = options();
+  limited.limits.memory_factor = 0;  // nothing beside the CSR arrays
+  limited.limits.deterministic = true;
+  const Context context(limited);
+  const auto matrix = make_matrix();
+  const Products products(matrix);
+  const auto plan = plan_for(matrix, context);
+  while (!plan->settled()) {
+    ASSERT_TRUE(products.one_is_right(context));
+    ASSERT_EQ(plan->bytes(), 0);
+    ASSERT_TRUE(plan->choice().deterministic);
+  }
+  for (const auto& trial : context.database().trials(key_of(matrix, context), {})) {
+    if (trial.measurement.outcome == Outcome::passed) {
+      EXPECT_EQ(trial.measurement.bytes, 0) << trial.candidate.text();
+      EXPECT_TRUE(trial.deterministic) << trial.candidate.text();
+    }
+  }
+  EXPECT_FALSE(context.database().tuned(key_of(matrix, context), "online deterministic", format_catalogue()))
+      << "other limits leave more to try";
+}
+
+TEST_P(Online, ATimeLimitEndsIt) {
+  auto limited = options();
+  limited.limits.time_limit_seconds = 0;
+  const Context context(limited);
+  const auto matrix = make_matrix();
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+  EXPECT_LE(context.database().trials(key_of(matrix, context), {}).size(), 1U) << "the plan that there is";
+}
+
+enum class Fault { none, forgets_a_row, throws_when_used };
+
+/// Plain CSR on the host, with a fault.
+class FaultyFormat final : public Format<double> {
+ public:
+  explicit FaultyFormat(Fault fault) : fault_(fault) {}
+
+  class Product final : public Operator<double> {
+   public:
+    Product(const CsrView<double>& matrix, Fault fault) : matrix_(matrix), fault_(fault) {}
+    void apply(double alpha, const double* x, double beta, double* y, Stream /*stream*/) const override {
+      // The verification is the first.
+      if (fault_ == Fault::throws_when_used && ++products_ > 3) throw DeviceError("broken");
+      const auto* row_ptr = std::get<0>(matrix_.row_ptr);
+      for (std::int64_t row = fault_ == Fault::forgets_a_row ? 1 : 0; row < matrix_.rows; ++row) {
+        double sum = 0;
+        for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) sum += matrix_.values[k] * x[matrix_.col_idx[k]];
+        y[row] = beta == 0 ? alpha * sum : alpha * sum + beta * y[row];
+      }
+    }
+    void update_values(const CsrView<double>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+    [[nodiscard]] std::int64_t bytes() const override { return 0; }
+
+   private:
+    CsrView<double> matrix_;
+    Fault fault_;
+    mutable std::atomic<int> products_ = 0;
+  };
+
+  [[nodiscard]] const FormatInfo& info() const override { return info_; }
+  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
+  [[nodiscard]] Result<Cost> predict(const Features& /*features*/, const Params& /*params*/,
+                                     const Device& /*device*/) const override {
+    return Cost{};
+  }
+  [[nodiscard]] Result<std::unique_ptr<Operator<double>>> build(const CsrView<double>& matrix, const Params& /*params*/,
+                                                                const Device& /*device*/) const override {
+    return std::unique_ptr<Operator<double>>(std::make_unique<Product>(matrix, fault_));
+  }
+
+ private:
+  Fault fault_;
+  FormatInfo info_{.name = "faulty", .version = 1, .summary = {}, .paper = {}, .backends = {Backend::host}};
+};
+
+TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
+  auto options = testing::host_options();
+  options.effort = Effort::online;
+  const Context context(options);
+  const auto matrix = testing::make_matrix<double>("gen:pde:8");
+  const auto view = matrix.on({});
+  const FaultyFormat right(Fault::none);
+  const FaultyFormat wrong(Fault::forgets_a_row);
+  const FaultyFormat broken(Fault::throws_when_used);
+  std::vector<Prospect> prospects(4);
+  prospects[0].candidate = {"wrong", {}};
+  prospects[1].candidate = {"right", {}};
+  prospects[2].candidate = {"missing", {}};
+  prospects[3].candidate = {"broken", {}};
+  for (auto& prospect : prospects) prospect.prediction.seconds = 1e-6;
+  OnlineTask<double> task{
+      .matrix = view,
+      .key = key_of(matrix, context),
+      .described = {"", matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), {}},
+      .prospects = prospects,
+      .setup_seconds = 1e6,  // anything else is better
+      .formats = [&](std::string_view name) -> const Format<double>* {
+        return name == "wrong" ? &wrong : name == "right" ? &right : name == "broken" ? &broken : nullptr;
+      },
+      .effort_mark = "online",
+      .catalogue = {}};
+  autospmv::Online<double> online(context, std::move(task), {{"first", {}}, 1, true, {}},
+                                  std::make_unique<FaultyFormat::Product>(view, Fault::none));
+  const std::vector<double> x(static_cast<std::size_t>(matrix.cols()), 1.5);
+  while (!online.settled()) {
+    std::vector<double> y(x.size(), -1.0);
+    online.apply(1.0, x.data(), 0.0, y.data(), {});
+    ASSERT_TRUE(testing::is_product(matrix, 1.0, x, 0.0, y, y));
+  }
+  EXPECT_EQ(online.choice().candidate.format, "right");
+  std::vector<Outcome> outcomes;
+  for (const auto& name : {"first", "right", "wrong", "missing", "broken"}) {
+    for (const auto& trial : context.database().trials(key_of(matrix, context), {})) {
+      if (trial.candidate.format == name) outcomes.push_back(trial.measurement.outcome);
+    }
+  }
+  EXPECT_EQ(outcomes,
+            (std::vector{Outcome::passed, Outcome::passed, Outcome::wrong_answer, Outcome::failed, Outcome::failed}));
+}
+
+}  // namespace
+}  // namespace autospmv

@@ -1,0 +1,21 @@
+// The CUDA side of tuner/caller_stream.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "tuner/caller_stream.hpp"
+
+namespace autospmv::cuda {
+
+/// On the current device.
+std::unique_ptr<Stopwatch> make_stopwatch();
+bool is_capturing(Stream stream);
+std::uint64_t stream_id(Stream stream);
+
+/// Relaxes the calling thread's capture mode and returns the one it had.
+int relax_capture();
+/// Nothing for -1.
+void restore_capture(int previous) noexcept;
+
+}  // namespace autospmv::cuda

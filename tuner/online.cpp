@@ -1,0 +1,483 @@
+#include "tuner/online.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <random>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+#include "tuner/meter.hpp"
+#include "tuner/search.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autospmv {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+// One product that is being given to a stream: its runner cannot go away meanwhile.
+template <class T>
+class Online<T>::Product {
+ public:
+  Product(Online& online, Stream stream) : online_(online), stream_(stream) {
+    const std::scoped_lock lock(online.mutex_);
+    online.collect();
+    runner_ = online.best_;
+    if (online.riding_ != nullptr) {
+      const auto idle = std::find_if(online.rides_.begin(), online.rides_.end(),
+                                     [](const Ride& ride) { return ride.state == Ride::State::idle; });
+      if (idle != online.rides_.end()) {
+        ride_ = &*idle;
+        ride_->state = Ride::State::launching;
+        runner_ = online.riding_;
+      }
+    }
+    best_ = runner_ == online.best_;
+    ++runner_->launching;
+  }
+
+  ~Product() {
+    const std::scoped_lock lock(online_.mutex_);
+    if (ride_ != nullptr) {
+      ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
+      // The next candidate may be waiting for it.
+      if (online_.riding_ != runner_) online_.changed_.notify_all();
+    }
+    if (ride_ == nullptr || !launched_) online_.note_use(*runner_, stream_);
+    --runner_->launching;
+  }
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+
+  /// False where a candidate could not be launched, which then does not ride any more.
+  [[nodiscard]] bool launch(T alpha, const T* x, T beta, T* y) {
+    try {
+      if (ride_ != nullptr) ride_->watch->start(stream_);
+      runner_->op->apply(alpha, x, beta, y, stream_);
+      if (ride_ != nullptr) ride_->watch->stop(stream_);
+      launched_ = true;
+    } catch (const Error& error) {
+      if (best_) throw;
+      const std::scoped_lock lock(online_.mutex_);
+      if (online_.riding_ == runner_) {
+        online_.failure_ = error.what();
+        online_.riding_ = nullptr;
+        online_.changed_.notify_all();
+      }
+    }
+    return launched_;
+  }
+
+ private:
+  Online& online_;
+  Stream stream_;
+  Runner* runner_ = nullptr;
+  Ride* ride_ = nullptr;
+  bool best_ = false;
+  bool launched_ = false;
+};
+
+template <class T>
+Online<T>::Online(const Context& context, OnlineTask<T> task, TrialRecord first, std::unique_ptr<Operator<T>> op)
+    : context_(context), place_(context.device()), task_(std::move(task)) {
+  for (auto& ride : rides_) ride.watch = make_stopwatch(place_);
+  for (auto& use : uses_) use.watch = make_stopwatch(place_);
+  runners_.push_back(std::make_unique<Runner>(Runner{std::move(first), std::move(op)}));
+  best_ = runners_.front().get();
+  thread_ = std::thread([this] { run(); });
+}
+
+template <class T>
+Online<T>::~Online() {
+  stop();
+}
+
+template <class T>
+void Online<T>::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+template <class T>
+bool Online<T>::stopping() const {
+  const std::scoped_lock lock(mutex_);
+  return stopping_;
+}
+
+template <class T>
+void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
+  const auto* op = settled_.load(std::memory_order_acquire);
+  if (op == nullptr && is_capturing(place_, stream)) {
+    const std::scoped_lock lock(mutex_);
+    best_->pinned = true;
+    op = best_->op.get();
+  }
+  if (op != nullptr) {
+    op->apply(alpha, x, beta, y, stream);
+  } else {
+    while (!Product(*this, stream).launch(alpha, x, beta, y)) {
+    }
+  }
+}
+
+template <class T>
+std::unique_lock<std::mutex> Online<T>::hold_values() {
+  return std::unique_lock(values_);
+}
+
+template <class T>
+void Online<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
+  task_.matrix = matrix;
+  verifier_.reset();
+  std::vector<Runner*> runners;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& runner : runners_) {
+      ++runner->launching;
+      runners.push_back(runner.get());
+    }
+  }
+  const bool capturing = is_capturing(place_, stream);
+  const auto finish = [&] {
+    const std::scoped_lock lock(mutex_);
+    for (auto* runner : runners) {
+      if (capturing) {
+        runner->pinned = true;
+      } else {
+        note_use(*runner, stream);
+      }
+      --runner->launching;
+    }
+  };
+  try {
+    for (auto* runner : runners) runner->op->update_values(matrix, stream);
+    if (!capturing) order_after(place_, setup_stream(place_), stream);
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
+}
+
+template <class T>
+TrialRecord Online<T>::choice() const {
+  const std::scoped_lock lock(mutex_);
+  return best_->record;
+}
+
+template <class T>
+std::int64_t Online<T>::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return best_->op->bytes();
+}
+
+template <class T>
+void Online<T>::collect() {
+  if (riding_ == nullptr) return;
+  for (auto& ride : rides_) {
+    if (ride.state != Ride::State::running) continue;
+    // Those after it have hardly ended earlier, and each question costs time.
+    if (!ride.watch->stopped()) return;
+    ride.seconds = ride.watch->seconds();
+    ride.state = Ride::State::done;
+  }
+  const auto done = [](const Ride& ride) { return ride.state == Ride::State::done; };
+  if (std::all_of(rides_.begin(), rides_.end(), done)) changed_.notify_all();
+}
+
+template <class T>
+void Online<T>::note_use(Runner& runner, Stream stream) {
+  if (runner.pinned) return;
+  try {
+    const auto id = stream_id(place_, stream);
+    auto use = std::find_if(uses_.begin(), uses_.end(),
+                            [&](const Use& one) { return one.runner == &runner && one.stream == id; });
+    if (use == uses_.end()) {
+      use = std::find_if(uses_.begin(), uses_.end(),
+                         [](const Use& one) { return one.runner == nullptr || one.watch->stopped(); });
+    }
+    if (use == uses_.end()) {
+      runner.pinned = true;
+      return;
+    }
+    use->runner = &runner;
+    use->stream = id;
+    use->watch->stop(stream);
+  } catch (const Error&) {
+    // The device fails, which the next product will say.
+    runner.pinned = true;
+  }
+}
+
+template <class T>
+bool Online<T>::in_use(const Runner& runner) const {
+  if (&runner == best_ || &runner == riding_ || runner.pinned || runner.launching > 0) return true;
+  return std::any_of(uses_.begin(), uses_.end(),
+                     [&](const Use& use) { return use.runner == &runner && !use.watch->stopped(); });
+}
+
+template <class T>
+void Online<T>::run() {
+  bool ended = false;
+  try {
+    const DeviceScope scope(place_);
+    const RelaxedCapture relaxed(place_);
+    try {
+      ended = search();
+    } catch (const std::exception& error) {
+      context_.logger().error("online tuning ended early: {}", error.what());
+    }
+    settle(ended);
+    free_losers();
+  } catch (const std::exception& error) {
+    context_.logger().error("after online tuning: {}", error.what());
+  }
+}
+
+template <class T>
+bool Online<T>::search() {
+  const auto start = Clock::now();
+  prepare();
+  if (stopping()) return false;
+  const auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
+  auto& first = *runners_.front();
+  try_first(first);
+  const auto first_record = first.record;
+  const auto search = make_search(task_.prospects, Effort::measure, context_.limits());
+  while (const auto* const prospect = search->next()) {
+    if (stopping()) return false;
+    const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
+      return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
+    });
+    if (prospect->candidate == first_record.candidate) {
+      search->report(first_record.measurement, 0);
+    } else if (before != known.end()) {
+      search->report(before->measurement, 0);
+    } else {
+      if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
+      double seconds = 0;
+      const auto measurement = try_candidate(*prospect, seconds);
+      search->report(measurement, seconds);
+    }
+    free_losers();
+  }
+  return !stopping();
+}
+
+template <class T>
+void Online<T>::prepare() {
+  if (!task_.prospects.empty()) return;
+  const auto features = [&] {
+    const std::scoped_lock values(values_);
+    return extract_features(task_.matrix, context_.device());
+  }();
+  task_.described.features = named_values(features);
+  task_.prospects = prospects_of<T>(features, task_.key, context_);
+}
+
+// It multiplies already: as a candidate, it is only verified and timed.
+template <class T>
+void Online<T>::try_first(Runner& runner) {
+  Measurement measurement;
+  measurement.setup_seconds = task_.setup_seconds;
+  measurement.bytes = runner.op->bytes();
+  {
+    const std::scoped_lock values(values_);
+    verify(*runner.op, measurement);
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    runner.record.measurement = measurement;
+  }
+  if (measurement.outcome != Outcome::passed) {
+    complain(runner.record);
+    records_.push_back(runner.record);
+  } else if (ride(runner)) {
+    judge(runner);
+  }
+}
+
+template <class T>
+Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) {
+  const auto start = Clock::now();
+  TrialRecord record{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+  auto& measurement = record.measurement;
+  const auto forbidden = [&](double bytes) {
+    auto limit = limit_that_forbids(prospect, bytes);
+    if (limit.empty()) return false;
+    measurement.outcome = Outcome::refused;
+    measurement.detail = std::move(limit);
+    return true;
+  };
+  if (forbidden(prospect.cost.storage_bytes)) return measurement;
+  Runner* runner = nullptr;
+  {
+    const std::scoped_lock values(values_);
+    auto op = build(prospect, measurement);
+    seconds = seconds_since(start);
+    if (op == nullptr) {
+      complain(record);
+      records_.push_back(record);
+      return measurement;
+    }
+    if (forbidden(static_cast<double>(measurement.bytes))) return measurement;
+    const std::scoped_lock lock(mutex_);
+    runners_.push_back(std::make_unique<Runner>(Runner{std::move(record), std::move(op)}));
+    runner = runners_.back().get();
+  }
+  if (!ride(*runner)) return {};
+  judge(*runner);
+  return records_.back().measurement;
+}
+
+// What the limits let not win does not ride either.
+template <class T>
+std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes) {
+  if (context_.limits().deterministic && !prospect.deterministic) return "not deterministic";
+  if (!(bytes > context_.limits().memory_factor * static_cast<double>(task_.described.csr_bytes))) return {};
+  left_out_ = true;
+  return "more memory than the limit";
+}
+
+// Nothing but an operator that has passed is returned.
+template <class T>
+std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurement& measurement) {
+  auto& database = context_.database();
+  database.note_suspect(task_.key, prospect.candidate);
+  std::unique_ptr<Operator<T>> op;
+  try {
+    const auto start = Clock::now();
+    const auto* format = task_.formats(prospect.candidate.format);
+    if (format == nullptr) throw InvalidArgument("there is no format '" + prospect.candidate.format + "'");
+    auto built = format->build(task_.matrix, prospect.candidate.params, context_.device());
+    if (built) {
+      synchronize(place_, setup_stream(place_));
+      measurement.setup_seconds = seconds_since(start);
+      op = std::move(*built);
+      measurement.bytes = op->bytes();
+      verify(*op, measurement);
+    } else {
+      measurement.outcome = Outcome::refused;
+      measurement.detail = built.reason();
+    }
+  } catch (const Error& error) {
+    measurement.outcome = Outcome::failed;
+    measurement.detail = error.what();
+    // A sticky error would fail every later trial too.
+    synchronize(place_, setup_stream(place_));
+  }
+  database.clear_suspect(task_.key, prospect.candidate);
+  if (measurement.outcome != Outcome::passed) op.reset();
+  return op;
+}
+
+template <class T>
+void Online<T>::complain(const TrialRecord& record) const {
+  const auto& [outcome, detail] = std::tie(record.measurement.outcome, record.measurement.detail);
+  if (outcome == Outcome::refused) return;
+  context_.logger().error("{}: {}: {}", record.candidate.text(), name_of(outcome), detail);
+}
+
+template <class T>
+void Online<T>::verify(const Operator<T>& op, Measurement& measurement) {
+  if (!verifier_) verifier_ = std::make_unique<Verifier<T>>(task_.matrix, context_.device(), std::random_device{}());
+  verifier_->verify(op, measurement);
+}
+
+// Waits until products have used it often enough; false where the tuning was stopped before.
+template <class T>
+bool Online<T>::ride(Runner& runner) {
+  std::unique_lock lock(mutex_);
+  // Of a candidate that failed, a product may still be under way.
+  changed_.wait(lock, [&] {
+    return std::none_of(rides_.begin(), rides_.end(),
+                        [](const Ride& one) { return one.state == Ride::State::launching; });
+  });
+  for (auto& one : rides_) one.state = Ride::State::idle;
+  failure_.clear();
+  riding_ = &runner;
+  const auto done = [&] {
+    return std::all_of(rides_.begin(), rides_.end(), [](const Ride& one) { return one.state == Ride::State::done; });
+  };
+  changed_.wait(lock, [&] { return stopping_ || riding_ == nullptr || done(); });
+  const bool failed = riding_ == nullptr;
+  riding_ = nullptr;
+  if (!done()) {
+    runner.pinned = true;  // the device may still run its last products
+    if (!failed) return false;
+    runner.record.measurement.outcome = Outcome::failed;
+    runner.record.measurement.detail = failure_;
+    return true;
+  }
+  std::vector<double> samples;
+  for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) samples.push_back(one->seconds);
+  runner.record.measurement.warm = summarize(std::move(samples));
+  return true;
+}
+
+template <class T>
+void Online<T>::judge(Runner& runner) {
+  records_.push_back(runner.record);
+  if (runner.record.measurement.outcome != Outcome::passed) {
+    complain(runner.record);
+    return;
+  }
+  const double total = total_seconds(runner.record.measurement, context_.limits());
+  if (!(total < best_total_)) return;
+  best_total_ = total;
+  const std::scoped_lock lock(mutex_);
+  best_ = &runner;
+}
+
+template <class T>
+void Online<T>::settle(bool ended) {
+  {
+    const std::scoped_lock values(values_);
+    verifier_.reset();
+  }
+  if (!records_.empty()) context_.database().record(task_.key, task_.described, records_);
+  if (ended && !left_out_) context_.database().mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
+  context_.note_tuned();
+  task_.prospects = {};
+  const std::scoped_lock lock(mutex_);
+  settled_.store(best_->op.get(), std::memory_order_release);
+}
+
+// Those whose last product the device has run; once settled, all of them, however long that takes.
+template <class T>
+void Online<T>::free_losers() {
+  std::vector<std::unique_ptr<Runner>> losers;  // freed without the lock
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto first_loser =
+        std::partition(runners_.begin(), runners_.end(), [&](const auto& runner) { return in_use(*runner); });
+    losers.insert(losers.end(), std::move_iterator(first_loser), std::move_iterator(runners_.end()));
+    runners_.erase(first_loser, runners_.end());
+    const bool all_gone = std::all_of(runners_.begin(), runners_.end(),
+                                      [&](const auto& runner) { return runner.get() == best_ || runner->pinned; });
+    if (all_gone || stopping_ || !settled()) break;
+    changed_.wait_for(lock, std::chrono::milliseconds(1));
+  }
+  for (auto& use : uses_) {
+    const auto freed = [&](const auto& loser) { return loser.get() == use.runner; };
+    if (std::any_of(losers.begin(), losers.end(), freed)) use.runner = nullptr;
+  }
+  lock.unlock();
+}
+
+template class Online<float>;
+template class Online<double>;
+
+}  // namespace autospmv
