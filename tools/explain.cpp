@@ -31,6 +31,8 @@ struct Explanation {
   double choice_total = 0;                                        ///< seconds, setup and expected calls
   double moved_bytes = std::numeric_limits<double>::quiet_NaN();  ///< by one product of the choice
   std::vector<Rejection> rejections;
+  std::size_t known_matrices = 0;  ///< whose trials predictions are made from
+  std::vector<std::string> near;   ///< the nearest of them, by label
 };
 
 const Prospect* find(const std::vector<Prospect>& prospects, const Candidate& candidate) {
@@ -96,8 +98,27 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   const auto predictor = predictor_for<T>(features, loaded.matrix.fingerprint(), context);
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
+  explanation.known_matrices = predictor.experience()->matrices();
+  for (const auto& neighbour : predictor.near().neighbours) {
+    if (explanation.near.size() == 3) break;
+    explanation.near.push_back(predictor.experience()->label(neighbour));
+  }
   explanation.rejections = rejections_of(prospects, tuned.trials);
   return explanation;
+}
+
+// Where the choice comes from, and how far it can be trusted: the spread of its samples, or that of the predictions.
+Tier tier_of(const Explanation& explanation) {
+  const auto& record = explanation.record;
+  if (record.measurement.warm.samples > 0) return Tier::trial;
+  return record.prediction ? record.prediction->tier : Tier::model;
+}
+
+double spread_of(const Explanation& explanation) {
+  const auto& record = explanation.record;
+  const auto& warm = record.measurement.warm;
+  if (warm.samples > 0) return (warm.high_quartile - warm.low_quartile) / 2 / warm.median;
+  return record.prediction ? std::expm1(record.prediction->deviation) : std::numeric_limits<double>::quiet_NaN();
 }
 
 // How much more a candidate costs than the choice, over the expected calls.
@@ -123,6 +144,29 @@ void print_choice(const Explanation& explanation, const Context& context) {
                << " GFLOP/s, " << fixed(speedup(record), 2) << " times as fast as plain CSR\n";
   line("bandwidth") << share(explanation.moved_bytes) << " of the copy bandwidth (" << fixed(copy * 1e-9, 1)
                     << " GB/s); by the bytes of plain CSR " << share(csr_product_bytes(record.matrix)) << '\n';
+}
+
+void print_tier(const Explanation& explanation) {
+  const auto& record = explanation.record;
+  line("known by");
+  if (tier_of(explanation) == Tier::trial) {
+    std::cout << "trial: measured on this matrix and device, half of the samples within "
+              << fixed(100 * spread_of(explanation), 1) << " %\n";
+    return;
+  }
+  std::cout << name_of(tier_of(explanation));
+  if (!record.prediction) {
+    std::cout << ": nothing was asked but for plain CSR\n";
+    return;
+  }
+  std::cout << ": predicted " << fixed(record.prediction->seconds * 1e6, 2) << " us, give or take "
+            << fixed(100 * spread_of(explanation), 0) << " %, from " << explanation.known_matrices << " other matrices";
+  const char* separator = "; nearest ";
+  for (const auto& label : explanation.near) {
+    std::cout << separator << label;
+    separator = ", ";
+  }
+  std::cout << '\n';
 }
 
 void print_rival(std::string_view title, const Explanation& explanation, const TrialRecord& trial,
@@ -177,6 +221,7 @@ void print_text(const Explanation& explanation, const Context& context) {
   const auto& limits = context.limits();
   std::cout << headline(record.matrix) << ", " << context.device().name << '\n';
   print_choice(explanation, context);
+  print_tier(explanation);
   if (record.measurement.warm.samples > 0) {
     if (explanation.runner_up) print_rival("runner-up", explanation, *explanation.runner_up, limits);
     if (explanation.best_other && explanation.best_other->candidate != explanation.runner_up->candidate) {
@@ -203,6 +248,11 @@ Json explain_json(const Explanation& explanation, const Context& context) {
   json["bytes_per_nonzero"] = per_nonzero(record.matrix, explanation.moved_bytes);
   json["csr_bytes_per_nonzero"] = per_nonzero(record.matrix, csr_product_bytes(record.matrix));
   json["copy_bandwidth_share"] = explanation.moved_bytes / seconds_of(record) / context.copy_bandwidth();
+  json["tier"] = name_of(tier_of(explanation));
+  json["spread"] = spread_of(explanation);
+  json["predicted_us"] = record.prediction ? Json(record.prediction->seconds * 1e6) : Json(nullptr);
+  json["known_matrices"] = explanation.known_matrices;
+  json["near"] = explanation.near;
   json["expected_calls"] = context.limits().expected_calls;
   json["runner_up"] = rival_json(explanation, explanation.runner_up, context.limits());
   json["best_other_format"] = rival_json(explanation, explanation.best_other, context.limits());

@@ -20,6 +20,7 @@ Json steps_in(const StepTimes& times, double unit) {
   return {{"fingerprint", times.fingerprint / unit},
           {"lookup", times.lookup / unit},
           {"features", times.features / unit},
+          {"prediction", times.prediction / unit},
           {"trials", times.trials / unit},
           {"conversion", times.conversion / unit}};
 }
@@ -102,6 +103,7 @@ Json to_json(const TuneRecord& record, const Device& device, double copy_bandwid
   json["clock_mhz"] = device.clock_mhz;
   json["copy_bandwidth_gbs"] = copy_bandwidth * 1e-9;
   json["from_database"] = record.from_database;
+  json["source"] = source_of(record);
   json["trials"] = record.trials;
   json["winner"] = winner_json(record);
   json["baseline"] = baseline_json(record);

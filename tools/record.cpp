@@ -43,7 +43,7 @@ double baseline_seconds(const TuneRecord& record) {
 double speedup(const TuneRecord& record) { return baseline_seconds(record) / seconds_of(record); }
 
 std::string source_of(const TuneRecord& record) {
-  if (record.measurement.warm.samples == 0) return "untried";
+  if (record.measurement.warm.samples == 0) return record.prediction ? "estimated" : "untried";
   return record.from_database ? "database" : "measured";
 }
 

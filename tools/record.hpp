@@ -43,7 +43,8 @@ double csr_equivalent_gbs(const MatrixSummary& matrix, double seconds);
 struct TuneRecord {
   MatrixSummary matrix;
   Candidate choice;
-  Measurement measurement;  ///< of the choice; without samples where it is the untried fallback
+  Measurement measurement;               ///< of the choice; without samples where it was not tried
+  std::optional<Prediction> prediction;  ///< of the choice, where it was estimated
   std::optional<TrialRecord> baseline;
   bool from_database = false;
   std::int64_t trials = 0;
@@ -55,6 +56,7 @@ TuneRecord record_of(const MatrixSummary& matrix, const Tuned<T>& tuned) {
   return {.matrix = matrix,
           .choice = tuned.plan->choice().candidate,
           .measurement = tuned.winner ? tuned.winner->measurement : Measurement{},
+          .prediction = tuned.prediction,
           .baseline = tuned.baseline,
           .from_database = tuned.from_database,
           .trials = tuned.new_trials,
@@ -67,7 +69,7 @@ double baseline_seconds(const TuneRecord& record);
 /// Time of plain CSR over that of the choice.
 double speedup(const TuneRecord& record);
 
-/// "database", "measured" or "untried".
+/// "database", "measured", "estimated" or "untried".
 std::string source_of(const TuneRecord& record);
 
 /// Products after which the choice, its setup included, has cost less than plain CSR; infinity where it never does.

@@ -286,16 +286,18 @@ bool Tuning<T>::plan_from(const Prospect& prospect) {
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;
   choice.deterministic = prospect.deterministic;
-  if (!plan_from(choice)) return false;
-  result_.prediction = prospect.prediction;
-  return true;
+  return plan_from(choice);
 }
 
 // The first by estimate that can be built: what a format predicts may turn out not to fit.
 template <class T>
 bool Tuning<T>::plan_estimate() {
   const auto estimates = by_estimate(prospects(), context_.limits(), view_.bytes());
-  return std::any_of(estimates.begin(), estimates.end(), [&](const Prospect* one) { return plan_from(*one); });
+  const auto built =
+      std::find_if(estimates.begin(), estimates.end(), [&](const Prospect* one) { return plan_from(*one); });
+  if (built == estimates.end()) return false;
+  result_.prediction = (*built)->prediction;
+  return true;
 }
 
 template <class T>

@@ -10,7 +10,8 @@ class Inspect : public ProgramTest {};
 TEST_F(Inspect, HelpNamesEverySubcommandAndEachHasItsOwn) {
   const auto help = run({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const std::string name : {"tune", "bench", "explain", "features", "formats", "devices", "generate", "db"}) {
+  for (const std::string name :
+       {"tune", "train", "bench", "explain", "features", "formats", "devices", "generate", "db"}) {
     EXPECT_NE(help.out.find("\n  " + name + " "), std::string::npos) << name;
     const auto own = run({name, "--help"});
     EXPECT_EQ(own.exit_code, 0);

@@ -168,6 +168,39 @@ TEST_F(Explain, SaysWhatWasChosenAndWhatWasRefused) {
   }
 }
 
+TEST_F(Tune, FitsTheCostModelToTrials) {
+  const auto database = path("trials.db");
+  expect_one_error(run({"db", "fit", "--backend", "host", "--db", database, "--quiet"}), 1, "nothing to fit");
+  EXPECT_EQ(tune({"gen:pde:12", "gen:grid2d:50", "--db", database}).exit_code, 0);
+  const auto fit = run({"db", "fit", "--backend", "host", "--json", "--db", database, "--quiet"});
+  EXPECT_EQ(fit.exit_code, 0) << fit.err;
+  const auto json = fit.json_lines().at(0);
+  EXPECT_EQ(json["matrices"], 2);
+  EXPECT_GT(json["trials"], 5);
+  EXPECT_LE(json["error_after"], json["error_before"]);
+  EXPECT_GT(json["coefficients"]["launch_seconds"]["fitted"], 0);
+  // What was fitted is what the next one starts from.
+  const auto again = run({"db", "fit", "--backend", "host", "--json", "--db", database, "--quiet"}).json_lines().at(0);
+  EXPECT_EQ(again["coefficients"]["cache_speedup"]["before"], json["coefficients"]["cache_speedup"]["fitted"]);
+}
+
+TEST_F(Tune, EstimatesSayWhereTheyComeFrom) {
+  const auto database = path("trials.db");
+  EXPECT_EQ(tune({"gen:pde:12", "gen:grid2d:50", "gen:rmat:9", "--db", database}).exit_code, 0);
+  const auto explained =
+      run({"explain", "--effort", "estimate", "--backend", "host", "--json", "--db", database, "gen:pde:14"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  const auto json = explained.json_lines().at(0);
+  EXPECT_EQ(json["source"], "estimated");
+  EXPECT_GT(json["predicted_us"], 0);
+  EXPECT_EQ(json["known_matrices"], 3);
+  EXPECT_EQ(json["near"].size(), 3U);
+  const auto measured =
+      run({"explain", "--backend", "host", "--json", "--db", database, "gen:pde:12"}).json_lines().at(0);
+  EXPECT_EQ(measured["tier"], "trial");
+  EXPECT_EQ(measured["source"], "database");
+}
+
 }  // namespace
 
 }  // namespace autospmv::test
