@@ -232,6 +232,7 @@ void Matrix<T>::update_values(std::span<const T> values, Stream stream) {
   // Before the lock that products take: they do not wait for what an attachment reads.
   const auto attached = state_->all_attachments();
   std::vector<std::unique_lock<std::mutex>> held;
+  held.reserve(attached.size());
   for (const auto& attachment : attached) held.push_back(attachment->hold_values());
   const std::scoped_lock lock(state_->mutex);
   auto& state = *state_;

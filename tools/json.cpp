@@ -17,12 +17,9 @@ Json timing_json(const Timing& timing) {
 }
 
 Json steps_in(const StepTimes& times, double unit) {
-  return {{"fingerprint", times.fingerprint / unit},
-          {"lookup", times.lookup / unit},
-          {"features", times.features / unit},
-          {"prediction", times.prediction / unit},
-          {"trials", times.trials / unit},
-          {"conversion", times.conversion / unit}};
+  return {{"fingerprint", times.fingerprint / unit}, {"lookup", times.lookup / unit},
+          {"features", times.features / unit},       {"prediction", times.prediction / unit},
+          {"trials", times.trials / unit},           {"conversion", times.conversion / unit}};
 }
 
 Json winner_json(const TuneRecord& record) {

@@ -45,7 +45,8 @@ double error_of(std::span<const CostSample> samples, Center center, const Ratio&
 template <class Error>
 double search(Coefficients& at, std::span<double Coefficients::*const> members, const Error& error) {
   double best = error(at);
-  for (double factor = 2; factor > 1.02; factor = std::sqrt(factor)) {
+  constexpr std::array factors = {2.0, 1.4, 1.2, 1.1, 1.05, 1.02};
+  for (const double factor : factors) {
     for (bool moved = true; moved;) {
       moved = false;
       for (const auto member : members) {

@@ -45,7 +45,8 @@ class Bsr final : public Format<T> {
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
       const int lanes = lanes_of_row<T>(layout.r, layout.c, static_cast<int>(params["T"]));
-      const double blocks = lanes / lanes_of_block<T>(layout.r, layout.c);
+      const int at_once = lanes / lanes_of_block<T>(layout.r, layout.c);
+      const auto blocks = static_cast<double>(at_once);
       const double idle = std::max(1.0, blocks / mean_blocks(features, layout.r, layout.c));
       const double steps = static_cast<double>(features.npr_max) / (layout.c * blocks);
       cost->imbalance = idle * longest_walk(features, steps, device);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -57,7 +58,8 @@ TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
   const CostModel model(device, bandwidth, truth);
   std::vector<CostSample> samples;
   for (std::size_t group = 0; group < 4; ++group) {
-    for (double bytes = 1e4; bytes < 1e10; bytes *= 3) {
+    for (int power = 0; power < 13; ++power) {
+      const double bytes = 1e4 * std::pow(3, power);
       for (const int launches : {1, 3}) {
         const Cost cost{.bytes = bytes, .storage_bytes = bytes, .launches = launches};
         const double factor = 1 + static_cast<double>(group);

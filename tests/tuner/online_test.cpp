@@ -166,6 +166,7 @@ TEST_P(Online, ServesManyThreads) {
   const Products products(matrix);
   std::vector<int> right(4, 0);
   std::vector<std::thread> threads;
+  threads.reserve(right.size());
   for (auto& count : right) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) count += products.one_is_right(context) ? 1 : 0;

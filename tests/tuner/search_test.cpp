@@ -75,6 +75,7 @@ TEST(Search, EndsWhenTheBudgetIsSpent) {
 
 TEST(Search, ARefusedCandidateLeavesItsPlaceToAnother) {
   std::vector<Prospect> prospects;
+  prospects.reserve(40);
   for (int i = 0; i < 40; ++i) prospects.push_back(prospect("a", i + 1, 1e-6));
   const SearchRules rules;
   const auto search = make_search(prospects, Effort::measure, {}, rules);
@@ -87,6 +88,7 @@ TEST(Search, ARefusedCandidateLeavesItsPlaceToAnother) {
 
 TEST(Search, GivesEveryFormatItsTurnWhereOnlyTheModelIsKnown) {
   std::vector<Prospect> prospects;
+  prospects.reserve(32);
   for (int i = 0; i < 30; ++i) prospects.push_back(prospect("a", i + 1, 1e-6, Tier::model));
   prospects.push_back(prospect("b", 1, 2e-6, Tier::model));
   prospects.push_back(prospect("hopeless", 1, 9e-6, Tier::model));
