@@ -1,21 +1,17 @@
 #include "tuner/meter.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "core/array.hpp"
 #include "core/parallel.hpp"
+#include "tuner/clock.hpp"
 #include "tuner/cuda/meter.hpp"
 
 namespace autospmv {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Of samples on the host over those on a device.
 constexpr double host_stretch = 16;

@@ -9,19 +9,12 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "tuner/clock.hpp"
 #include "tuner/meter.hpp"
 #include "tuner/search.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autospmv {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-}  // namespace
 
 // One product that is being given to a stream: its runner cannot go away meanwhile.
 template <class T>

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/trial.hpp"
+#include "formats/common/ranking.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/context.hpp"
 
@@ -23,8 +24,8 @@ struct SearchRules {
 
   int most_blind_trials = 40;
   int most_blind_of_format = 5;
-  double hopeless = 2.5;  ///< blind: predicted so much slower than the best of all is not worth a trial
-  double alike = 1.3;     ///< blind: within so much of the best of a format, the format's own order says more
+  double hopeless = 2.5;        ///< blind: predicted so much slower than the best of all is not worth a trial
+  double alike = alike_factor;  ///< blind: within so much of the best of a format, the format's own order says more
 };
 
 class Search {

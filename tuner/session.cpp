@@ -1,21 +1,17 @@
 #include "tuner/session.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
+#include "tuner/clock.hpp"
 
 namespace autospmv {
 
 namespace {
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 template <class Sample>
 Timing timing_of(int count, const Sample& sample) {
@@ -63,7 +59,7 @@ void Session<T>::build(const Prospect& prospect, Trial& trial) {
   auto& measurement = trial.record.measurement;
   const auto* format = formats_(prospect.candidate.format);
   if (format == nullptr) throw InvalidArgument("there is no format '" + prospect.candidate.format + "'");
-  const double start = now_seconds();
+  const auto start = Clock::now();
   auto built = format->build(matrix_, prospect.candidate.params, device_);
   if (!built) {
     measurement.outcome = Outcome::refused;
@@ -71,7 +67,7 @@ void Session<T>::build(const Prospect& prospect, Trial& trial) {
     return;
   }
   synchronize(device_, setup_stream(device_));
-  measurement.setup_seconds = now_seconds() - start;
+  measurement.setup_seconds = seconds_since(start);
   trial.op = std::move(*built);
   measurement.bytes = trial.op->bytes();
 }

@@ -1,11 +1,11 @@
 #include "tuner/tuner.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 #include <utility>
 
 #include "formats/common/encoding.hpp"
+#include "tuner/clock.hpp"
 #include "tuner/search.hpp"
 #include "tuner/session.hpp"
 
@@ -16,10 +16,6 @@ double total_seconds(const Measurement& measurement, const Limits& limits) {
 }
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Of tunings that left out what is not deterministic. Who has tried everything has tried what is deterministic too.
 constexpr const char* deterministic_mark = " deterministic";
