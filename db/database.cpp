@@ -220,9 +220,6 @@ void for_each_ranked(const Connection& connection, const std::string& fingerprin
   }
 }
 
-// Totals this close are told apart by noise alone.
-constexpr double tie = 1.01;
-
 bool is_simpler(const TrialRecord& a, const TrialRecord& b) {
   const auto rank = [](const TrialRecord& trial) {
     return std::tuple(trial.measurement.bytes, trial.candidate.params.values().size());
@@ -240,7 +237,7 @@ std::optional<TrialRecord> find_winner(const Connection& connection, const std::
     const auto& m = ranked.trial.measurement;
     const double total = m.setup_seconds + static_cast<double>(limits.expected_calls) * m.warm.median;
     if (!winner) least = total;
-    if (winner && total > tie * least) return false;
+    if (winner && total > (1 + Database::tie) * least) return false;
     if (!winner || is_simpler(ranked.trial, *winner)) winner = std::move(ranked.trial);
     return true;
   });

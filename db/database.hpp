@@ -76,8 +76,11 @@ class Database {
   /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
   std::vector<TrialRecord> trials(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
 
-  /// The cheapest passed trial within the limits, or nothing. Among those within 1 % of it, which noise may put in any
-  /// order, the one of the fewest bytes, then of the fewest parameters, then by name.
+  /// Totals this close, as a share of the smaller, are told apart by noise alone.
+  static constexpr double tie = 0.01;
+
+  /// The cheapest passed trial within the limits, or nothing. Of those in a tie with it, the one of the fewest bytes,
+  /// then of the fewest parameters, then by name.
   std::optional<TrialRecord> winner(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
 
   /// That every candidate an effort asks for was tried with these formats ("measure", "csr_scalar:1 ...").

@@ -171,9 +171,11 @@ void print_tier(const Explanation& explanation) {
 
 void print_rival(std::string_view title, const Explanation& explanation, const TrialRecord& trial,
                  const Limits& limits) {
+  const double margin = margin_of(explanation, trial, limits);
   line(title) << trial.candidate.text() << ", " << fixed(median_of(trial.measurement.warm) * 1e6, 2)
-              << " us a product; costs " << fixed(100 * margin_of(explanation, trial, limits), 1) << " % more over "
-              << limits.expected_calls << " calls, setup included\n";
+              << " us a product; costs " << fixed(100 * std::abs(margin), 1) << (margin < 0 ? " % less" : " % more")
+              << " over " << limits.expected_calls << " calls, setup included"
+              << (margin < 0 ? ": a tie, decided by bytes\n" : "\n");
 }
 
 void print_break_even(const TuneRecord& record) {

@@ -1,4 +1,5 @@
 // What tune, bench and explain say of matrices that are fine.
+#include "db/database.hpp"
 #include "tests/tools/program.hpp"
 
 namespace autospmv::test {
@@ -154,7 +155,7 @@ class Explain : public ProgramTest {};
 TEST_F(Explain, SaysWhatWasChosenAndWhatWasRefused) {
   const auto file = write("arrow.mtx", matrix_with_a_long_row());
   const auto json = run({"explain", "--json", "--backend", "host", "--db", path("trials.db"), file}).json_lines().at(0);
-  EXPECT_GE(json["runner_up"]["margin"], 0);
+  EXPECT_GE(json["runner_up"]["margin"], -Database::tie) << "a tie goes to fewer bytes, not to the faster";
   EXPECT_GT(json["bytes_per_nonzero"], 0);
   EXPECT_TRUE(json.contains("break_even_calls"));
   ASSERT_FALSE(json["refused"].empty());
