@@ -27,11 +27,19 @@ struct FormatInfo {
   bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
 };
 
+/// What the threads of a product do on a GPU, apart from moving bytes. A step reads one entry and its element of x.
+struct Walk {
+  double threads = 0;  ///< of all kernels together; 0: nothing is known of them
+  double steps = 0;    ///< of a thread on average, one after another, those included for which it waits for its warp
+  double longest = 0;  ///< steps of the thread that has most
+};
+
 /// What a candidate will cost, from the features alone.
 struct Cost {
   double bytes = 0;          ///< moved by one product: matrix, x and y each read or written once
   double storage_bytes = 0;  ///< allocated beside the CSR arrays
-  double imbalance = 1;      ///< time of the busiest part over the mean: 1 where all parts end together
+  double imbalance = 1;      ///< how much longer moving them takes than if all moved at full speed till the end
+  Walk walk = {};            ///< GPU
   int launches = 1;          ///< kernels of one product
 };
 

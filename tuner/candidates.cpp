@@ -43,7 +43,7 @@ constexpr std::int64_t work_of_predictions = 1 << 20;
 
 // By how many standard deviations an estimate counts as slower than expected. From replaying exhaustive runs, each
 // matrix predicted from the others: without it, the worst choice took twice as long.
-constexpr double caution = 0.36;
+constexpr double caution = 0.75;
 
 }  // namespace
 

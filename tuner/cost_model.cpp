@@ -75,12 +75,18 @@ Coefficients default_coefficients(Backend backend) {
     return {.launch_seconds = 2e-6,
             .latency_seconds = 1e-6,
             .cache_speedup = 2,
+            .wave_seconds = 1e-6,  // no format says what its threads walk here
+            .step_seconds = 1e-7,
+            .single_step_seconds = 1e-8,
             .conversion_seconds = 2e-5,
             .conversion_passes = 20};
   }
-  return {.launch_seconds = 1.3e-6,
-          .latency_seconds = 1.2e-6,
-          .cache_speedup = 2,
+  return {.launch_seconds = 0.9e-6,
+          .latency_seconds = 2e-6,
+          .cache_speedup = 1.3,
+          .wave_seconds = 2e-6,
+          .step_seconds = 0.6e-6,
+          .single_step_seconds = 0.17e-6,
           .conversion_seconds = 1.5e-4,
           .conversion_passes = 8};
 }
@@ -90,6 +96,9 @@ std::span<const CoefficientInfo> coefficient_table() {
       CoefficientInfo{"launch_seconds", "s", &Coefficients::launch_seconds, 1e-8, 1e-3},
       CoefficientInfo{"latency_seconds", "s", &Coefficients::latency_seconds, 1e-9, 1e-3},
       CoefficientInfo{"cache_speedup", "ratio", &Coefficients::cache_speedup, 0.5, 50},
+      CoefficientInfo{"wave_seconds", "s", &Coefficients::wave_seconds, 1e-9, 1e-3},
+      CoefficientInfo{"step_seconds", "s", &Coefficients::step_seconds, 1e-9, 1e-3},
+      CoefficientInfo{"single_step_seconds", "s", &Coefficients::single_step_seconds, 1e-9, 1e-3},
       CoefficientInfo{"conversion_seconds", "s", &Coefficients::conversion_seconds, 1e-7, 1},
       CoefficientInfo{"conversion_passes", "passes", &Coefficients::conversion_passes, 0.1, 1e4},
   };
@@ -101,8 +110,12 @@ double CostModel::product_seconds(const Cost& cost) const {
   const double over_cache = cache_bytes_ > 0 ? cost.bytes / cache_bytes_ : INFINITY;
   const double cached = 1 / (1 + over_cache * over_cache * over_cache);
   const double bandwidth = bandwidth_ * (1 + cached * (coefficients_.cache_speedup - 1));
+  const auto& walk = cost.walk;
+  const double waves = walk.threads / threads_;
   return coefficients_.latency_seconds + cost.launches * coefficients_.launch_seconds +
-         cost.bytes * std::min(cost.imbalance, largest_imbalance) / bandwidth;
+         cost.bytes * std::min(cost.imbalance, largest_imbalance) / bandwidth +
+         waves * (coefficients_.wave_seconds + walk.steps * coefficients_.step_seconds) +
+         walk.longest * coefficients_.single_step_seconds;
 }
 
 double CostModel::conversion_seconds(const Cost& cost, double csr_bytes) const {
@@ -127,7 +140,8 @@ CoefficientFit fit_coefficients(const Device& device, double bandwidth, const Co
   };
   CoefficientFit fit{start, product_error(start), 0, setup_error(start), 0};
   static constexpr std::array of_products = {&Coefficients::launch_seconds, &Coefficients::latency_seconds,
-                                             &Coefficients::cache_speedup};
+                                             &Coefficients::cache_speedup,  &Coefficients::wave_seconds,
+                                             &Coefficients::step_seconds,   &Coefficients::single_step_seconds};
   static constexpr std::array of_setups = {&Coefficients::conversion_seconds, &Coefficients::conversion_passes};
   fit.error_after = search(fit.coefficients, of_products, product_error);
   fit.setup_error_after = search(fit.coefficients, of_setups, setup_error);

@@ -1,7 +1,9 @@
-// Predicted times from the features alone: a roofline of what a format says that it moves, with a few coefficients of
-// the device. It ranks candidates where nothing better is known, and is what experience corrects.
+// Predicted times from the features alone: what a format says that it moves over the bandwidth, and what its threads
+// do over the threads that the device holds, with a few coefficients of the device. It ranks candidates where nothing
+// better is known, and is what experience corrects.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,11 +17,14 @@ namespace autospmv {
 /// What a device's launches, caches and conversions cost. The defaults order candidates sensibly on any device;
 /// fit_coefficients() finds better ones from recorded trials.
 struct Coefficients {
-  double launch_seconds = 0;      ///< of each kernel of a product
-  double latency_seconds = 0;     ///< of any product, however small
-  double cache_speedup = 1;       ///< bandwidth of the last-level cache over that of memory
-  double conversion_seconds = 0;  ///< of any conversion, however small: allocations, launches, turns of the host
-  double conversion_passes = 0;   ///< how often it moves the bytes of CSR and of what it stores
+  double launch_seconds = 0;       ///< of each kernel of a product
+  double latency_seconds = 0;      ///< of any product, however small
+  double cache_speedup = 1;        ///< bandwidth of the last-level cache over that of memory
+  double wave_seconds = 0;         ///< of as many threads as the device holds at once, beside their steps (Cost::walk)
+  double step_seconds = 0;         ///< of one step of all of them
+  double single_step_seconds = 0;  ///< of one step of a thread that others wait for
+  double conversion_seconds = 0;   ///< of any conversion, however small: allocations, launches, turns of the host
+  double conversion_passes = 0;    ///< how often it moves the bytes of CSR and of what it stores
 
   friend bool operator==(const Coefficients&, const Coefficients&) = default;
 };
@@ -41,7 +46,11 @@ class CostModel {
  public:
   /// `bandwidth` is that of a copy, bytes a second.
   CostModel(const Device& device, double bandwidth, const Coefficients& coefficients)
-      : cache_bytes_(static_cast<double>(device.cache_bytes)), bandwidth_(bandwidth), coefficients_(coefficients) {}
+      : cache_bytes_(static_cast<double>(device.cache_bytes)),
+        threads_(std::max(
+            1.0, static_cast<double>(device.multiprocessors) * static_cast<double>(device.threads_of_multiprocessor))),
+        bandwidth_(bandwidth),
+        coefficients_(coefficients) {}
 
   /// Of one product, warm.
   [[nodiscard]] double product_seconds(const Cost& cost) const;
@@ -54,6 +63,7 @@ class CostModel {
 
  private:
   double cache_bytes_;
+  double threads_;  // that the device holds at once
   double bandwidth_;
   Coefficients coefficients_;
 };

@@ -12,18 +12,18 @@ namespace {
 
 // How fast what neighbours say loses weight with the distance, of features and of parameters, and how much the median
 // of a format counts beside them. These and the importance of the features were searched for by replaying exhaustive
-// runs of 156 matrices on an H200, each predicted from all others: the best prediction reaches 0.92 of the best time in
-// geometric mean, where features that all count alike and a Gaussian weight reach 0.88.
+// runs of 155 matrices on an H200, each predicted from all others: the best prediction reaches 0.926 of the best time
+// in geometric mean, where features that all count alike reach 0.88.
 constexpr double feature_reach = 1.2;
-constexpr double param_reach = 0.45;
+constexpr double param_reach = 0.3;
 constexpr double median_weight = 0.05;
-constexpr double median_variance = 1.2;  // of what a format does on a matrix that is like no other
+constexpr double median_variance = 0.5;  // of what a format does on a matrix that is like no other
 
 // Those of a position, in its order.
-constexpr Position importance = {2, 1, 1, 1, 1.4, 0.25, 1, 0.7, 2, 1.4, 0.5, 0.25, 0.5, 1, 1.4};
+constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 1.4, 0.7, 2, 1.4, 0.2, 0.2, 0.5, 0.5, 1.4};
 
 // More than these say little new.
-constexpr std::size_t most_neighbours = 8;
+constexpr std::size_t most_neighbours = 6;
 
 // Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
 constexpr double sibling_weight = 0.25;
@@ -236,8 +236,7 @@ void Experience<T>::sum_up(Neighbourhood& near) const {
       if (near.tiers[f] == Tier::model) {
         near.tiers[f] = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
       }
-      // A matrix on which many choices were tried says no more than one on which few were.
-      const auto weight = static_cast<float>(neighbour.weight / std::sqrt(static_cast<double>(ratios->second.size())));
+      const auto weight = static_cast<float>(neighbour.weight);
       for (const auto& ratio : ratios->second) {
         auto& sums = near.sums[f][ratio.params];
         sums.weight += weight;

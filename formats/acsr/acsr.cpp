@@ -23,6 +23,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::acsr {
 
@@ -72,7 +73,7 @@ class Acsr final : public Format<T> {
     Cost cost;
     cost.bytes = binned_product_bytes<T>(features, false, 0, params["value_bits"]);
     cost.storage_bytes = binned_storage_bytes<T>(features, false, 0, params["value_bits"]);
-    cost.imbalance = longest_walk(features, entries_of_longest(features, rule), device);
+    cost.walk = walk_of_shared_rows(features, static_cast<double>(params["entries"]));
     cost.launches = launches(features, rule, params["fused"] != 0);
     if (params["tail"] > 0) cost.launches += launches_of_children(rows_of_at_least(features, params["tail"] + 1));
     return cost;

@@ -45,10 +45,7 @@ class Bell final : public Format<T> {
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, slots(features, layout), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
-      const auto threads = static_cast<double>(params["T"]);
-      const double chunks = block_count(features, layout.r, layout.c) / block_rows_of(features, layout.r);
-      const double steps = static_cast<double>(features.npr_max) / threads;
-      cost->imbalance = std::max(1.0, threads / chunks) * longest_walk(features, steps, device);
+      cost->walk = walk_of_blocks(features, layout, static_cast<double>(params["T"]), static_cast<double>(params["T"]));
     }
     return cost;
   }

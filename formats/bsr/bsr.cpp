@@ -46,10 +46,7 @@ class Bsr final : public Format<T> {
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
       const int lanes = lanes_of_row<T>(layout.r, layout.c, static_cast<int>(params["T"]));
       const int at_once = lanes / lanes_of_block<T>(layout.r, layout.c);
-      const auto blocks = static_cast<double>(at_once);
-      const double idle = std::max(1.0, blocks / mean_blocks(features, layout.r, layout.c));
-      const double steps = static_cast<double>(features.npr_max) / (layout.c * blocks);
-      cost->imbalance = idle * longest_walk(features, steps, device);
+      cost->walk = walk_of_blocks(features, layout, lanes, at_once);
     }
     return cost;
   }
@@ -71,11 +68,6 @@ class Bsr final : public Format<T> {
   static BlockLayout layout_of(const Params& params) {
     return {static_cast<int>(params["r"]), static_cast<int>(params["c"]), 1,
             static_cast<int>(params.find("value_bits").value_or(full_value_bits<T>))};
-  }
-
-  // Of a block row.
-  static double mean_blocks(const Features& features, int r, int c) {
-    return std::max(1.0, block_count(features, r, c) / block_rows_of(features, r));
   }
 
   // Those that differ for blocks of the likeliest size, best guess first: few lanes a block row, unless there are too

@@ -10,6 +10,7 @@
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/ranking.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::cocktail {
 
@@ -306,7 +307,7 @@ class Cocktail final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "cocktail",
-        .version = 1,
+        .version = 2,
         .summary = "long rows, dense diagonals or dense blocks apart from the rest, each in a format of its own",
         .paper =
             "Su, Keutzer, \"clSpMV: a cross-platform OpenCL SpMV framework on GPUs\", 2012; compared with by Gao, Qi, "
@@ -332,6 +333,9 @@ class Cocktail final : public Format<T> {
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = product_bytes<T>(features, estimate<T>(cut, features));
     cost.launches = 2;
+    // Whatever the formats of the parts will be, they are not expected to give a thread more entries than this.
+    constexpr double entries_of_thread = 8;
+    if (device.backend == Backend::cuda) cost.walk = walk_of_shared_rows(features, entries_of_thread);
     return cost;
   }
 

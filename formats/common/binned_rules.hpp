@@ -45,11 +45,6 @@ inline std::optional<Refusal> refuse_rows(std::int64_t rows) {
   return Refusal{"size: more than 2^31 rows cannot be listed"};
 }
 
-/// Nonzeros that each thread of the longest row adds up, one after the other.
-inline double entries_of_longest(const Features& features, const ThreadRule& rule) {
-  return std::ldexp(static_cast<double>(features.npr_max), -rule.log_threads_of(features.npr_max));
-}
-
 /// Kernels of one product, without dynamic parallelism; shared rows are scaled first.
 inline int launches(const Features& features, const ThreadRule& rule, bool fused) {
   const bool shares = rule.split > 0 && features.npr_max > static_cast<std::int64_t>(rule.split) * rule.block;

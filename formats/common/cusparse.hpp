@@ -21,6 +21,9 @@
 
 namespace autospmv::formats::cusparse {
 
+/// Nonzeros that a thread of its CSR and COO kernels is taken to have: they are balanced, and not public.
+inline constexpr double entries_of_thread = 8;
+
 /// Throws DeviceError naming the error and the place of the call.
 void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
 

@@ -8,6 +8,7 @@
 #include "formats/common/rules.hpp"
 #include "formats/common/simd.hpp"
 #include "formats/common/sliced_steps.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats {
 
@@ -220,10 +221,7 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
     return *refusal;
   }
   cost.bytes = jagged_bytes<T>(layout, features, static_cast<double>(features.nnz)) + vector_bytes<T>(features);
-  // The longest row takes one thread all its steps, however idle the rest is.
-  if (device.backend == Backend::cuda) {
-    cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
-  }
+  if (device.backend == Backend::cuda) cost.walk = walk_of_rows(features, 1, true);
   return cost;
 }
 

@@ -83,11 +83,6 @@ inline std::optional<Refusal> refuse_params(const Params& params, const std::vec
   return std::nullopt;
 }
 
-/// How much longer T threads a row take than they would with an entry for each: 1 where rows are long enough.
-inline double idle_threads(const Features& features, std::int64_t threads) {
-  return std::max(1.0, static_cast<double>(threads) / std::max(1.0, features.npr_mean));
-}
-
 /// How much longer than its share of the matrix a walk of `steps` steps, one after another, keeps the device busy.
 inline double longest_walk(const Features& features, double steps, const Device& device) {
   const int threads = device.backend == Backend::cuda ? 256 : 1;  // that take turns at the memory of a multiprocessor

@@ -7,6 +7,7 @@
 
 #include "formats/common/rules.hpp"
 #include "formats/common/sliced.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats {
 
@@ -25,7 +26,8 @@ class SlicedFormat : public Format<T> {
       return *refusal;
     }
     cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
-    cost.imbalance = idle_threads(features, layout.threads * layout.split);
+    const auto threads = static_cast<double>(layout.threads * layout.split);
+    if (device.backend == Backend::cuda) cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
     return cost;
   }
 

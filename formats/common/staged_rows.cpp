@@ -21,9 +21,20 @@ PartSums<T> make_part_sums(const RowBlocks& blocks, Place place, Stream stream) 
   return parts;
 }
 
-// Blocks are given to multiprocessors and threads as these become free; too few of them leave some idle.
+// Blocks are given to threads as these become free; too few of them leave some idle.
 double row_block_imbalance(double blocks, const Device& device) {
   return std::max(1.0, device.multiprocessors / std::max(1.0, blocks));
+}
+
+Walk walk_of_row_blocks(const Features& features, const RowBlockLimits& limits, double blocks,
+                        double threads_of_block) {
+  constexpr double steps_of_row = 0.5;
+  const double threads = std::max(1.0, blocks) * threads_of_block;
+  const auto longest =
+      static_cast<double>(limits.part > 0 ? std::min(limits.part, features.npr_max) : features.npr_max);
+  return {.threads = threads,
+          .steps = (static_cast<double>(features.nnz) + steps_of_row * static_cast<double>(features.rows)) / threads,
+          .longest = longest / threads_of_block};
 }
 
 namespace {

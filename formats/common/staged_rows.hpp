@@ -80,8 +80,11 @@ double staged_rows_bytes(double blocks, const Features& features, const RowBlock
   return blocks * (sizeof(BlockStart) + (split ? sizeof(T) + counter : 0));
 }
 
-/// How much longer than its share of the matrix the fullest multiprocessor or thread is busy with so many blocks.
+/// How much longer than its share of the matrix the fullest thread of the host is busy with so many blocks.
 double row_block_imbalance(double blocks, const Device& device);
+
+/// What the threads of so many blocks walk on a GPU: their nonzeros, then the rows that they add up from shared memory.
+Walk walk_of_row_blocks(const Features& features, const RowBlockLimits& limits, double blocks, double threads_of_block);
 
 /// Refers to the CSR arrays it was built from, and owns the blocks and what it encodes.
 template <class T>

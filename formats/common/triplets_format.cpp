@@ -8,6 +8,7 @@
 #include "formats/common/host_shares.hpp"
 #include "formats/common/nonzeros.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats {
 
@@ -132,7 +133,11 @@ Result<Cost> TripletsFormat<T>::predict(const Features& features, const Params& 
   }
   cost.bytes = cost.storage_bytes + nnz * 4 + vector_bytes<T>(features);
   if (value_bits >= full_value_bits<T>) cost.bytes += nnz * sizeof(T);
-  if (device.backend == Backend::cuda) add_fixup(features, shares, rows_longer_than(features, shares.share), cost);
+  if (device.backend == Backend::cuda) {
+    constexpr double threads_of_share = 32;
+    cost.walk = walk_of_shares(nnz, static_cast<double>(shares.share) / threads_of_share);
+    add_fixup(features, shares, rows_longer_than(features, shares.share), cost);
+  }
   return cost;
 }
 

@@ -98,9 +98,16 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   const double csr = csr_bytes<T>(features.rows, features.nnz);
   if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
-  // The longest row has the threads of a block.
-  const double threads = device.backend == Backend::cuda ? largest_block : 1;
-  cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max) / threads, device);
+  const auto longest = static_cast<double>(features.npr_max);
+  if (device.backend == Backend::host) {
+    cost.imbalance = longest_walk(features, longest, device);
+  } else {
+    // The longest row has the threads of a block.
+    const double threads = std::max(1.0, groups * group_lanes);
+    cost.walk = {.threads = threads,
+                 .steps = slots / threads,
+                 .longest = std::max(std::min(longest, static_cast<double>(classes.height)), longest / largest_block)};
+  }
   return cost;
 }
 

@@ -1,4 +1,5 @@
 #include "formats/csr5/csr5.hpp"
+#include "formats/common/walks.hpp"
 
 #include <bit>
 #include <cmath>
@@ -319,6 +320,7 @@ class Csr5 final : public Format<T> {
     }
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
+      cost.walk = walk_of_shares(static_cast<double>(features.nnz), sigma);
       // Nearly every tile ends within a row.
       const double crossings = std::ceil(static_cast<double>(features.nnz) / static_cast<double>(cut.share)) - 1;
       add_fixup(features, cut, std::max(0.0, crossings), cost);

@@ -56,8 +56,10 @@ class CsrAdaptive final : public Format<T> {
     Cost cost;
     cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    cost.imbalance = row_block_imbalance(blocks, device);
-    if (device.backend == Backend::cuda) {
+    if (device.backend == Backend::host) {
+      cost.imbalance = row_block_imbalance(blocks, device);
+    } else {
+      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
       if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
       add_encoding(features, params["value_bits"], cost);
     }

@@ -21,6 +21,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_binned {
 
@@ -68,12 +69,12 @@ class CsrBinned final : public Format<T> {
     cost.storage_bytes = binned_storage_bytes<T>(features, false, log_granularity, value_bits);
     if (on_host) return cost;
     const auto rule = rule_of(params);
+    cost.walk = walk_of_shared_rows(features, static_cast<double>(params["entries"]));
     // The longest row has no more threads than its virtual row's mean asks for.
     const auto granularity = static_cast<double>(params["granularity"]);
     const double mean = features.npr_mean + static_cast<double>(features.npr_max) / granularity;
     const int log_threads = rule.log_threads_of(static_cast<std::int64_t>(mean));
-    const double steps = std::ldexp(static_cast<double>(features.npr_max), -log_threads);
-    cost.imbalance = longest_walk(features, steps, device);
+    cost.walk.longest = std::ldexp(static_cast<double>(features.npr_max), -log_threads);
     cost.launches = launches(features, rule, params["fused"] != 0);
     return cost;
   }

@@ -154,9 +154,11 @@ class CsrBound final : public Format<T> {
     cost.storage_bytes = fragments * bytes_of_fragment;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
     if (device.backend == Backend::cuda) {
+      const auto block = static_cast<double>(params["block"]);
+      const double steps = static_cast<double>(params["fragment"]) / block * time_of_sums(features, params, fragments);
       // With merge = 0 a row is walked by one block, else by as many as it takes.
-      const double steps = merge ? 1 : static_cast<double>(features.npr_max) / static_cast<double>(params["block"]);
-      cost.imbalance = time_of_sums(features, params, fragments) * longest_walk(features, steps, device);
+      const double of_row = merge ? 0 : static_cast<double>(features.npr_max) / block;
+      cost.walk = {.threads = fragments * block, .steps = steps, .longest = std::max(steps, of_row)};
       cost.launches = merge ? 2 : 1;
     }
     return cost;

@@ -1,4 +1,5 @@
 #include "formats/csr_gathered/csr_gathered.hpp"
+#include "formats/common/walks.hpp"
 
 #include <algorithm>
 
@@ -120,9 +121,7 @@ class CsrGathered final : public Format<T> {
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes += 2 * cost.storage_bytes;  // written and read
     cost.launches = 2;
-    const auto threads = params["T"];
-    const double steps = static_cast<double>(features.npr_max) / static_cast<double>(threads);
-    cost.imbalance = idle_threads(features, threads) * longest_walk(features, steps, device);
+    cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
     return cost;
   }
 

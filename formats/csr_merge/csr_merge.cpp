@@ -1,4 +1,5 @@
 #include "formats/csr_merge/csr_merge.hpp"
+#include "formats/common/walks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -261,6 +262,7 @@ class CsrMerge final : public Format<T> {
     cost.storage_bytes = blocks * of_block;
     if (params["value_bits"] < full_value_bits<T>) cost.storage_bytes += nnz * value_bytes;
     cost.bytes = nnz * (4 + value_bytes) + blocks * of_block;
+    cost.walk = walk_of_shares(steps, static_cast<double>(shape.items));
     if (!shape.one_kernel && blocks > 1) ++cost.launches;
   }
 

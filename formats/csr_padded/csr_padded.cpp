@@ -1,4 +1,5 @@
 #include "formats/csr_padded/csr_padded.hpp"
+#include "formats/common/walks.hpp"
 
 #include <algorithm>
 
@@ -236,9 +237,7 @@ class CsrPadded final : public Format<T> {
     }
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && slots > 0) {
-      const auto at_once = static_cast<double>(params["T"] * params["load"]);
-      const double idle = std::max(1.0, at_once * static_cast<double>(features.rows) / slots);
-      cost.imbalance = idle * longest_walk(features, static_cast<double>(features.npr_max) / at_once, device);
+      cost.walk = walk_of_rows(features, static_cast<double>(params["T"]), false, static_cast<double>(params["load"]));
     }
     return cost;
   }

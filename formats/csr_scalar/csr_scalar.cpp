@@ -7,6 +7,7 @@
 
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_scalar {
 
@@ -39,9 +40,10 @@ class CsrScalar final : public Format<T> {
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
-      // A warp waits for its longest row, and its lanes read apart: each load fetches a sector of its own.
-      cost.imbalance = std::min(8.0, std::max(1.0, features.npr_mean / 2)) * features.sliced_ell_padding[1];
-      cost.imbalance = std::max(1.0, cost.imbalance);
+      cost.walk = walk_of_rows(features, 1);
+      // The lanes of a warp read apart: each load fetches a sector of its own.
+      cost.walk.steps *= 2;
+      cost.walk.longest *= 2;
     }
     return cost;
   }

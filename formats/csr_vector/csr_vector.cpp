@@ -10,6 +10,7 @@
 
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_vector {
 
@@ -64,14 +65,12 @@ class CsrVector final : public Format<T> {
       add_encoding(features, params, cost);
     }
     if (device.backend == Backend::cuda && features.nnz > 0) {
-      // Threads without an entry, and rows that their threads walk for too long.
-      const auto threads = static_cast<double>(params["T"]);
-      const double idle = std::max(1.0, threads / std::max(1.0, features.npr_mean));
-      const double walk = std::max(1.0, features.npr_mean / (threads * 16));
-      // The longest row takes its threads so many steps, of a latency each, however idle the rest of the device is.
-      const auto of_longest = static_cast<double>(params["share"] > 0 ? params["block"] : params["T"]);
-      const double steps = static_cast<double>(features.npr_max) / of_longest;
-      cost.imbalance = idle * walk * longest_walk(features, steps, device);
+      cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
+      // Rows that would take more steps than `share` are walked by a block.
+      if (params["share"] > 0) {
+        const double of_block = static_cast<double>(features.npr_max) / static_cast<double>(params["block"]);
+        cost.walk.longest = std::min(cost.walk.longest, of_block + static_cast<double>(params["share"]));
+      }
     }
     return cost;
   }

@@ -63,7 +63,10 @@ class CusparseBsr final : public Format<T> {
     if (auto refusal = refuse(features.rows, features.cols, params)) return *refusal;
     const auto layout = layout_of(params);
     if (block_fill(features, layout.r, layout.c) < 1) return refuse_empty_slots();
-    return predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
+    auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
+    constexpr double threads_of_block_row = 32;
+    if (cost) cost->walk = walk_of_blocks(features, layout, threads_of_block_row, 1);
+    return cost;
   }
 
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,

@@ -7,6 +7,7 @@
 
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::cusparse_coo {
 
@@ -61,6 +62,7 @@ class CusparseCoo final : public Format<T> {
     }
     const double columns_and_values = static_cast<double>(features.nnz) * (4 + sizeof(T));
     cost.bytes = cost.storage_bytes + columns_and_values + vector_bytes<T>(features);
+    cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
     cost.launches = params["algorithm"] == 1 ? 2 : 3;
     return cost;
   }

@@ -4,6 +4,7 @@
 
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::cusparse_csr {
 
@@ -52,6 +53,7 @@ class CusparseCsr final : public Format<T> {
     if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
+    cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
     cost.launches = params["algorithm"] == 1 ? 2 : 3;
     return cost;
   }

@@ -20,6 +20,7 @@
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/sliced.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::cusparse_sell {
 
@@ -96,7 +97,7 @@ class CusparseSell final : public Format<T> {
       return *refusal;
     }
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
-    cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
+    cost.walk = walk_of_rows(features, 1);
     return cost;
   }
 

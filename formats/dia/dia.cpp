@@ -7,6 +7,7 @@
 
 #include "formats/common/diagonals.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 #include "formats/dia/symmetric.hpp"
 
 namespace autospmv::formats::dia {
@@ -79,6 +80,7 @@ class Dia final : public Format<T> {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
+    if (device.backend == Backend::cuda) cost.walk = walk_of_diagonals(features, params["rows"]);
     return cost;
   }
 

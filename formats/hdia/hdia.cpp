@@ -9,6 +9,7 @@
 
 #include "formats/common/diagonals.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::hdia {
 
@@ -75,6 +76,7 @@ class Hdia final : public Format<T> {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+    if (device.backend == Backend::cuda) cost.walk = walk_of_diagonals(features, params["rows"]);
     return cost;
   }
 

@@ -185,6 +185,13 @@ class Hyb final : public Format<T> {
     }
     cost.bytes = regular + rest_bytes<T>(0, rest, value_bits) + vector_bytes<T>(features);
     cost.launches = 2;
+    if (device.backend == Backend::cuda) {
+      constexpr double entries_of_thread = 8;  // of the rest
+      const double threads = (width > 0 ? static_cast<double>(features.rows) : 0) + rest / entries_of_thread;
+      cost.walk = {.threads = threads,
+                   .steps = static_cast<double>(features.nnz) / std::max(1.0, threads),
+                   .longest = std::max(static_cast<double>(width), entries_of_thread)};
+    }
     return cost;
   }
 

@@ -84,13 +84,12 @@ class Ipcsr final : public Format<T> {
       return *refusal;
     }
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    cost.imbalance = row_block_imbalance(blocks, device);
-    if (device.backend == Backend::cuda) {
-      cost.imbalance *= idle_multiprocessor(params, device);
-      if (limits.part == 0) {
-        const double steps = static_cast<double>(features.npr_max) / static_cast<double>(params["block"]);
-        cost.imbalance *= longest_walk(features, steps, device);
-      }
+    if (device.backend == Backend::host) {
+      cost.imbalance = row_block_imbalance(blocks, device);
+    } else {
+      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
+      // Those that the multiprocessors could hold, had they the shared memory, are as good as there.
+      cost.walk.threads *= idle_multiprocessor(params, device);
     }
     return cost;
   }

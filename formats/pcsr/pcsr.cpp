@@ -99,8 +99,12 @@ class Pcsr final : public Format<T> {
     cost.bytes = csr + 2 * cost.storage_bytes + vector_bytes<T>(features);
     cost.launches = 2;
     if (device.backend == Backend::cuda && features.nnz > 0) {
-      // A thread a row, however long: it walks the longest alone.
-      cost.imbalance = longest_walk(features, static_cast<double>(features.npr_max), device);
+      // A thread a nonzero; then a thread a row, however long, which adds up what lies in shared memory: twice as fast.
+      const auto nnz = static_cast<double>(features.nnz);
+      const auto rows = static_cast<double>(features.rows);
+      cost.walk = {.threads = nnz + rows,
+                   .steps = (nnz + rows * (features.npr_mean / 2 + 2)) / (nnz + rows),
+                   .longest = static_cast<double>(features.npr_max)};
     }
     return cost;
   }

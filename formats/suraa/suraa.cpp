@@ -30,6 +30,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/walks.hpp"
 #include "formats/suraa/segments.hpp"
 
 namespace autospmv::formats::suraa {
@@ -41,6 +42,9 @@ constexpr int entries_of_segment = 2;
 
 // Kernels of a product by segments: seldom more segments are filled.
 constexpr int usual_segments = 16;
+
+// Of a thread, where segments leave a row to one thread until it is long.
+constexpr double entries_before_sharing = 32;
 
 template <class T>
 class Suraa final : public Format<T> {
@@ -89,9 +93,10 @@ class Suraa final : public Format<T> {
     const auto rule = rule_of(params);
     const bool by_segments = params["entries"] == 0;
     const bool fused = params["fused"] != 0;
-    cost.imbalance = longest_walk(features, entries_of_longest(features, rule), device);
+    cost.walk =
+        walk_of_shared_rows(features, by_segments ? entries_before_sharing : static_cast<double>(params["entries"]));
     // A thread a row reads what its neighbours do not, and stretches of a sector are read more than once.
-    if (by_segments) cost.imbalance *= std::clamp(features.npr_mean / 4, 1.0, 2.0);
+    if (by_segments) cost.imbalance = std::clamp(features.npr_mean / 4, 1.0, 2.0);
     cost.launches = launches(features, rule, fused);
     if (by_segments && !fused) cost.launches = std::max(cost.launches, usual_segments);
     const auto children = std::min(params["max_child_threads"], rows_of_at_least(features, warp_row));

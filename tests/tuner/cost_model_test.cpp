@@ -31,6 +31,18 @@ TEST(CostModel, IsARoofline) {
       << "the cache is faster than memory";
 }
 
+TEST(CostModel, ThreadsTakeTurnsAndWaitForTheLongestOfThem) {
+  const auto model = default_model();
+  const auto& c = model.coefficients();
+  const auto device = testing::recorded_device();
+  const double at_once = static_cast<double>(device.multiprocessors) * device.threads_of_multiprocessor;
+  const double idle = model.product_seconds({});
+  const auto beside = [&](const Walk& walk) { return model.product_seconds({.walk = walk}) - idle; };
+  EXPECT_NEAR(beside({.threads = 3 * at_once}), 3 * c.wave_seconds, 1e-12);
+  EXPECT_NEAR(beside({.threads = 3 * at_once, .steps = 5}), 3 * (c.wave_seconds + 5 * c.step_seconds), 1e-12);
+  EXPECT_NEAR(beside({.longest = 100}), 100 * c.single_step_seconds, 1e-12);
+}
+
 TEST(CostModel, ConversionsWithoutStorageAreFree) {
   const auto model = default_model();
   EXPECT_EQ(model.conversion_seconds({}, 1e6), 0);
@@ -54,6 +66,7 @@ TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
   auto truth = start;
   truth.launch_seconds *= 3;
   truth.cache_speedup = 4;
+  truth.wave_seconds *= 2;
   truth.conversion_passes *= 2.5;
   const CostModel model(device, bandwidth, truth);
   std::vector<CostSample> samples;
@@ -61,7 +74,8 @@ TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
     for (int power = 0; power < 13; ++power) {
       const double bytes = 1e4 * std::pow(3, power);
       for (const int launches : {1, 3}) {
-        const Cost cost{.bytes = bytes, .storage_bytes = bytes, .launches = launches};
+        const Walk walk{.threads = launches == 1 ? 1e6 : 1e4, .steps = group % 2 == 0 ? 1.0 : 9.0, .longest = 20};
+        const Cost cost{.bytes = bytes, .storage_bytes = bytes, .walk = walk, .launches = launches};
         const double factor = 1 + static_cast<double>(group);
         samples.push_back(
             {group, cost, bytes, factor * model.product_seconds(cost), model.conversion_seconds(cost, bytes)});
