@@ -550,14 +550,16 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   });
 }
 
-std::vector<RecordedMatrix> Database::recorded(const std::string& backend, const std::string& catalogue) {
+std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type,
+                                               const std::string& catalogue) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<RecordedMatrix> all;
     Statement statement(
         connection,
         "SELECT DISTINCT matrix, environment FROM trial JOIN environment ON environment.id = environment "
-        "WHERE backend = ?1 AND matrix IN (SELECT matrix FROM feature) ORDER BY environment, matrix");
-    statement.bind(backend);
+        "WHERE backend = ?1 AND (value_type = ?2 OR value_type LIKE ?2 || ' %') "
+        "AND matrix IN (SELECT matrix FROM feature) ORDER BY environment, matrix");
+    statement.bind(backend, type);
     while (statement.step()) {
       std::string fingerprint;
       std::int64_t environment = 0;
@@ -579,8 +581,10 @@ bool Database::knows_others(const TrialKey& key) {
   return impl_->attempt([&](Connection& connection) {
     Statement statement(connection,
                         "SELECT 1 FROM trial JOIN environment ON environment.id = environment WHERE backend = ?1 "
-                        "AND matrix <> ?2 AND matrix IN (SELECT matrix FROM feature) LIMIT 1");
-    return statement.bind(key.backend, key.pattern.text()).step();
+                        "AND (value_type = ?2 OR value_type LIKE ?2 || ' %') "
+                        "AND matrix <> ?3 AND matrix IN (SELECT matrix FROM feature) LIMIT 1");
+    const auto type = std::string_view(key.value_type).substr(0, key.value_type.find(' '));
+    return statement.bind(key.backend, type, key.pattern.text()).step();
   });
 }
 

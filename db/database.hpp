@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,11 +99,13 @@ class Database {
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);
 
-  /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first. With
-  /// `catalogue`, only trials of formats at the versions named there.
-  std::vector<RecordedMatrix> recorded(const std::string& backend, const std::string& catalogue = {});
+  /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first, of
+  /// values of one type ("double"), however few bits they take. With `catalogue`, only trials of formats at the
+  /// versions named there.
+  std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type,
+                                       const std::string& catalogue = {});
 
-  /// Whether recorded() would know another matrix than the key's on a device of its backend, without reading it.
+  /// Whether recorded() would know another matrix than the key's, without reading it.
   bool knows_others(const TrialKey& key);
 
   /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may

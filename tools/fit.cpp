@@ -12,6 +12,7 @@
 #include "tools/json.hpp"
 #include "tools/table.hpp"
 #include "tuner/cost_model.hpp"
+#include "tuner/recorded_costs.hpp"
 
 namespace autospmv::tools {
 
@@ -24,21 +25,18 @@ struct Samples {
 };
 
 template <Scalar T>
-void add_samples(const std::vector<RecordedMatrix>& records, const Device& device, Samples& samples) {
-  for (const auto& record : records) {
-    const bool ours = record.key.device == device.name && record.key.value_type.starts_with(value_type_name<T>());
+void add_samples(Database& database, const Device& device, Samples& samples) {
+  const std::string backend(name_of(device.backend));
+  for (const auto& record : database.recorded(backend, value_type_name<T>(), format_catalogue())) {
+    const bool ours = record.key.device == device.name;
     const auto features = ours ? features_of_record(record.matrix.features) : std::nullopt;
     if (!features) continue;
     ++samples.matrices;
     const double csr_bytes = formats::csr_bytes<T>(features->rows, features->nnz);
-    for (const auto& trial : record.trials) {
-      const auto* format = find_format<T>(trial.candidate.format);
-      if (format == nullptr) continue;
-      const auto cost = format->predict(*features, trial.candidate.params, device);
-      if (!cost) continue;
+    for_each_cost<T>(record, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
       const auto group = samples.groups.emplace(trial.candidate.format, samples.groups.size()).first->second;
-      samples.all.push_back({group, *cost, csr_bytes, trial.measurement.warm.median, trial.measurement.setup_seconds});
-    }
+      samples.all.push_back({group, cost, csr_bytes, trial.measurement.warm.median, trial.measurement.setup_seconds});
+    });
   }
 }
 
@@ -82,10 +80,9 @@ int fit(const Options& options) {
   const Context context(context_options(options));
   const auto& device = context.device();
   const std::string backend(name_of(device.backend));
-  const auto records = context.database().recorded(backend, format_catalogue());
   Samples samples;
-  add_samples<float>(records, device, samples);
-  add_samples<double>(records, device, samples);
+  add_samples<float>(context.database(), device, samples);
+  add_samples<double>(context.database(), device, samples);
   if (samples.all.empty()) throw Error("nothing to fit: the database has no trials of " + device.name);
   const auto before = context.cost_model().coefficients();
   const auto fitted = fit_coefficients(device, context.copy_bandwidth(), before, samples.all);

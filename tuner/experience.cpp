@@ -5,6 +5,7 @@
 
 #include "features/recorded.hpp"
 #include "formats/common/rules.hpp"
+#include "tuner/recorded_costs.hpp"
 
 namespace autospmv {
 
@@ -131,22 +132,18 @@ void Experience<T>::learn(const RecordedMatrix& record, const Features& features
   const auto matrix = matrices_.size();
   const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
   std::size_t learned = 0;
-  for (const auto& trial : record.trials) {
-    const auto* format = find_format<T>(trial.candidate.format);
-    if (format == nullptr || !(trial.measurement.warm.median > 0)) continue;
-    const auto cost = format->predict(features, trial.candidate.params, device);
-    if (!cost) continue;
+  for_each_cost<T>(record, features, device, [&](const TrialRecord& trial, const Cost& cost) {
     auto& known = of_format(trial.candidate.format);
     const auto [at, is_new] = known.index.emplace(trial.candidate.params, known.params.size());
     if (is_new) known.params.push_back(trial.candidate.params);
-    const double setup = model.conversion_seconds(*cost, csr_bytes);
+    const double setup = model.conversion_seconds(cost, csr_bytes);
     const double setup_ratio =
         setup > 0 && trial.measurement.setup_seconds > 0 ? std::log(trial.measurement.setup_seconds / setup) : 0;
     known.by_matrix[matrix].push_back(
-        {at->second, static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(*cost))),
+        {at->second, static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(cost))),
          static_cast<float>(setup_ratio)});
     ++learned;
-  }
+  });
   if (learned == 0) return;
   trials_ += learned;
   matrices_.push_back(

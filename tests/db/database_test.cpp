@@ -239,14 +239,22 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   record_one(*database, elsewhere, trial_of("a", {{"T", 1}}, 5e-5));
   database->record(key_of(4), {"without features", 1, 1, 1, 1, {}}, std::vector{trial_of("a", {}, 1e-5)});
 
-  const auto recorded = database->recorded("host");
+  auto of_few_bits = key_of(5);
+  of_few_bits.value_type = "float in 8 bits";
+  record_one(*database, of_few_bits, trial_of("a", {{"T", 1}}, 6e-5));
+
+  const auto recorded = database->recorded("host", "double");
   ASSERT_EQ(recorded.size(), 2U);
   EXPECT_EQ(recorded[0].key, key_of(1));
   EXPECT_EQ(recorded[0].matrix.features.size(), matrix_record().features.size());
   ASSERT_EQ(recorded[0].trials.size(), 2U) << "the last of each candidate that passed";
   EXPECT_EQ(recorded[0].trials[1].measurement.warm.median, 2e-5);
-  EXPECT_EQ(database->recorded("host", "b:1")[0].trials.size(), 1U);
-  EXPECT_EQ(database->recorded("cuda").size(), 1U);
+  EXPECT_EQ(database->recorded("host", "double", "b:1")[0].trials.size(), 1U);
+  EXPECT_EQ(database->recorded("cuda", "double").size(), 1U);
+  EXPECT_EQ(database->recorded("host", "float").size(), 1U) << "however few bits they take";
+
+  EXPECT_TRUE(database->knows_others(key_of(1)));
+  EXPECT_FALSE(database->knows_others(of_few_bits)) << "of another type there is none but itself";
 }
 
 TEST(Database, KeepsCoefficientsByDevice) {

@@ -9,6 +9,7 @@
 
 #include "features/recorded.hpp"
 #include "tests/tuner/recorded.hpp"
+#include "tuner/recorded_costs.hpp"
 
 namespace autospmv {
 namespace {
@@ -96,14 +97,10 @@ TEST(FitCoefficients, ImprovesOnRecordedTrials) {
   for (const auto& record : testing::recorded_matrices()) {
     const auto features = features_of_record(record.matrix.features);
     ASSERT_TRUE(features) << record.matrix.label;
-    for (const auto& trial : record.trials) {
-      const auto* format = find_format<double>(trial.candidate.format);
-      if (format == nullptr) continue;
-      const auto cost = format->predict(*features, trial.candidate.params, device);
-      if (!cost) continue;
+    for_each_cost<double>(record, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
       const auto group = groups.emplace(trial.candidate.format, groups.size()).first->second;
-      samples.push_back({group, *cost, 1e6, trial.measurement.warm.median, trial.measurement.setup_seconds});
-    }
+      samples.push_back({group, cost, 1e6, trial.measurement.warm.median, trial.measurement.setup_seconds});
+    });
   }
   ASSERT_GT(samples.size(), 1000U);
   const auto fit = fit_coefficients(device, testing::recorded_bandwidth, default_coefficients(Backend::cuda), samples);
