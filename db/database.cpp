@@ -550,15 +550,17 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   });
 }
 
-std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type,
-                                               const std::string& catalogue) {
+std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<RecordedMatrix> all;
+    // Every pair is looked up in the index of trials, which is quicker than to read them all.
     Statement statement(
         connection,
-        "SELECT DISTINCT matrix, environment FROM trial JOIN environment ON environment.id = environment "
+        "SELECT fingerprint, environment.id FROM environment, matrix "
         "WHERE backend = ?1 AND (value_type = ?2 OR value_type LIKE ?2 || ' %') "
-        "AND matrix IN (SELECT matrix FROM feature) ORDER BY environment, matrix");
+        "AND EXISTS (SELECT 1 FROM trial WHERE trial.matrix = fingerprint AND trial.environment = environment.id) "
+        "AND EXISTS (SELECT 1 FROM feature WHERE feature.matrix = fingerprint) "
+        "ORDER BY environment.id, fingerprint");
     statement.bind(backend, type);
     while (statement.step()) {
       std::string fingerprint;
@@ -566,14 +568,22 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
       statement.read(fingerprint, environment);
       const auto key = read_key(connection, fingerprint, environment);
       auto matrix = read_matrix(connection, fingerprint);
-      if (!key || !matrix) continue;
-      auto& record = all.emplace_back(RecordedMatrix{*key, std::move(*matrix), {}});
-      for_each_ranked(connection, fingerprint, environment, {}, catalogue, [&](Ranked ranked) {
-        if (ranked.within_limits) record.trials.push_back(std::move(ranked.trial));
+      if (key && matrix) all.push_back({*key, std::move(*matrix)});
+    }
+    return all;
+  });
+}
+
+std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
+  return impl_->attempt([&](Connection& connection) {
+    std::vector<TrialRecord> trials;
+    if (const auto environment = find_environment(connection, key)) {
+      for_each_ranked(connection, key.pattern.text(), *environment, {}, catalogue, [&](Ranked ranked) {
+        if (ranked.within_limits) trials.push_back(std::move(ranked.trial));
         return ranked.within_limits;  // those that passed come first
       });
     }
-    return all;
+    return trials;
   });
 }
 

@@ -24,11 +24,10 @@ struct TunedMatrix {
   std::optional<TrialRecord> winner;
 };
 
-/// A matrix and everything that was measured on it under one key: what predictions for other matrices are made from.
+/// A matrix that was measured under one key: what predictions for other matrices are made from.
 struct RecordedMatrix {
   TrialKey key;
   MatrixRecord matrix;
-  std::vector<TrialRecord> trials;  ///< the last passed one of every candidate
 };
 
 /// What to forget: all of it is chosen by every part that is given, and everything where none is.
@@ -100,10 +99,11 @@ class Database {
   std::vector<TunedMatrix> list(const Limits& limits);
 
   /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first, of
-  /// values of one type ("double"), however few bits they take. With `catalogue`, only trials of formats at the
-  /// versions named there.
-  std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type,
-                                       const std::string& catalogue = {});
+  /// values of one type ("double"), however few bits they take.
+  std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type);
+
+  /// Those trials() that passed.
+  std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
 
   /// Whether recorded() would know another matrix than the key's, without reading it.
   bool knows_others(const TrialKey& key);

@@ -99,7 +99,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = predictor.experience()->matrices();
-  for (const auto& neighbour : predictor.near().neighbours) {
+  for (const auto& neighbour : predictor.near().neighbours()) {
     if (explanation.near.size() == 3) break;
     explanation.near.push_back(predictor.experience()->label(neighbour));
   }

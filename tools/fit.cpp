@@ -27,13 +27,15 @@ struct Samples {
 template <Scalar T>
 void add_samples(Database& database, const Device& device, Samples& samples) {
   const std::string backend(name_of(device.backend));
-  for (const auto& record : database.recorded(backend, value_type_name<T>(), format_catalogue())) {
+  const auto catalogue = format_catalogue();
+  for (const auto& record : database.recorded(backend, value_type_name<T>())) {
     const bool ours = record.key.device == device.name;
     const auto features = ours ? features_of_record(record.matrix.features) : std::nullopt;
     if (!features) continue;
     ++samples.matrices;
     const double csr_bytes = formats::csr_bytes<T>(features->rows, features->nnz);
-    for_each_cost<T>(record, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
+    const auto trials = database.passed(record.key, catalogue);
+    for_each_cost<T>(trials, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
       const auto group = samples.groups.emplace(trial.candidate.format, samples.groups.size()).first->second;
       samples.all.push_back({group, cost, csr_bytes, trial.measurement.warm.median, trial.measurement.setup_seconds});
     });

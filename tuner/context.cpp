@@ -91,9 +91,11 @@ std::shared_ptr<const Experience<T>> Context::experience() const {
   const bool outgrown = learned.experience != nullptr &&
                         tuned_ - learned.tuned >= std::max<std::size_t>(8, learned.experience->matrices() / 4);
   if (learned.experience == nullptr || outgrown) {
-    const auto records =
-        database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>(), format_catalogue());
-    learned = {std::make_shared<const Experience<T>>(records, device_, cost_model()), tuned_.load()};
+    const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
+    const auto trials_of = [database = database_, catalogue = format_catalogue()](const TrialKey& key) {
+      return database->passed(key, catalogue);
+    };
+    learned = {std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model()), tuned_.load()};
   }
   return learned.experience;
 }

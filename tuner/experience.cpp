@@ -17,8 +17,8 @@ namespace {
 // in geometric mean, where features that all count alike reach 0.88.
 constexpr double feature_reach = 1.2;
 constexpr double param_reach = 0.3;
-constexpr double median_weight = 0.05;
-constexpr double median_variance = 0.5;  // of what a format does on a matrix that is like no other
+constexpr double mean_weight = 0.05;
+constexpr double mean_variance = 0.5;  // of what a format does on a matrix that is like no other
 
 // Those of a position, in its order.
 constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 1.4, 0.7, 2, 1.4, 0.2, 0.2, 0.5, 0.5, 1.4};
@@ -36,10 +36,6 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-float likeness_of(const Params& a, const Params& b) {
-  return static_cast<float>(std::exp(-distance(a, b) / param_reach));
 }
 
 }  // namespace
@@ -89,65 +85,60 @@ double distance(const Params& a, const Params& b) {
   auto left = a.values().begin();
   auto right = b.values().begin();
   while (left != a.values().end() || right != b.values().end()) {
-    const bool only_left = right == b.values().end() || (left != a.values().end() && left->first < right->first);
-    const bool only_right = left == a.values().end() || (right != b.values().end() && right->first < left->first);
-    if (only_left) {
-      ++sum;
-      ++left;
-    } else if (only_right) {
-      ++sum;
-      ++right;
-    } else {
+    const bool has_left = left != a.values().end();
+    const bool has_right = right != b.values().end();
+    if (has_left && has_right && left->first == right->first) {
       const auto x = static_cast<double>(left->second);
       const auto y = static_cast<double>(right->second);
       if (x != y) sum += x > 0 && y > 0 ? std::min(most_of_a_parameter, std::abs(std::log2(x / y)) / 2) : 1;
       ++left;
       ++right;
+    } else {
+      ++sum;
+      const bool only_left = !has_right || (has_left && left->first < right->first);
+      ++(only_left ? left : right);
     }
   }
   return sum;
 }
 
+Correction Neighbourhood::correction(const std::string& format, const Params& params) const {
+  const auto found = formats_.find(format);
+  if (found == formats_.end()) return unknown_;
+  const auto& of_format = found->second;
+  double weights = mean_weight;
+  double time = mean_weight * of_format.log_time;
+  double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance);
+  double setup = mean_weight * of_format.log_setup;
+  for (const auto& sums : of_format.sums) {
+    const double alike = std::exp(-distance(params, *sums.params) / param_reach);
+    weights += alike * sums.weight;
+    time += alike * sums.log_time;
+    square += alike * sums.square;
+    setup += alike * sums.log_setup;
+  }
+  Correction correction;
+  correction.weight = weights - mean_weight;
+  correction.log_time = time / weights;
+  correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
+  correction.log_setup = setup / weights;
+  // What is far away from all that is known is a guess by the mean of the format.
+  correction.tier = correction.weight < mean_weight ? Tier::model : of_format.tier;
+  return correction;
+}
+
 template <class T>
-Experience<T>::Experience(std::span<const RecordedMatrix> records, const Device& device, const CostModel& model) {
+Experience<T>::Experience(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device,
+                          const CostModel& model)
+    : trials_of_(std::move(trials_of)), device_(device), model_(model) {
   for (const auto& record : records) {
     if (!record.key.value_type.starts_with(value_type_name<T>())) continue;
     const auto features = features_of_record(record.matrix.features);
-    if (features && features->nnz > 0) learn(record, *features, device, model);
+    if (!features || features->nnz == 0) continue;
+    const bool sibling = record.key.device != device.name;
+    matrices_.push_back({record.key, record.matrix.label, *features, position_of(*features, sizeof(T)), sibling});
   }
   standardize();
-  summarize_formats();
-}
-
-template <class T>
-typename Experience<T>::OfFormat& Experience<T>::of_format(const std::string& name) {
-  const auto [at, is_new] = format_index_.emplace(name, formats_.size());
-  if (is_new) formats_.emplace_back();
-  return formats_[at->second];
-}
-
-template <class T>
-void Experience<T>::learn(const RecordedMatrix& record, const Features& features, const Device& device,
-                          const CostModel& model) {
-  const auto matrix = matrices_.size();
-  const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
-  std::size_t learned = 0;
-  for_each_cost<T>(record, features, device, [&](const TrialRecord& trial, const Cost& cost) {
-    auto& known = of_format(trial.candidate.format);
-    const auto [at, is_new] = known.index.emplace(trial.candidate.params, known.params.size());
-    if (is_new) known.params.push_back(trial.candidate.params);
-    const double setup = model.conversion_seconds(cost, csr_bytes);
-    const double setup_ratio =
-        setup > 0 && trial.measurement.setup_seconds > 0 ? std::log(trial.measurement.setup_seconds / setup) : 0;
-    known.by_matrix[matrix].push_back(
-        {at->second, static_cast<float>(std::log(trial.measurement.warm.median / model.product_seconds(cost))),
-         static_cast<float>(setup_ratio)});
-    ++learned;
-  });
-  if (learned == 0) return;
-  trials_ += learned;
-  matrices_.push_back(
-      {record.key.pattern, record.matrix.label, position_of(features, sizeof(T)), record.key.device != device.name});
 }
 
 template <class T>
@@ -167,119 +158,97 @@ void Experience<T>::standardize() {
   }
 }
 
+// All but the one of this pattern: its own trials are no prediction, they are in the database and count as what they
+// are.
 template <class T>
-void Experience<T>::summarize_formats() {
-  std::vector<double> all_times;
-  std::vector<double> all_setups;
-  for (auto& of_format : formats_) {
-    const auto count = of_format.params.size();
-    of_format.likeness.resize(count * count);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < count; ++j) {
-        of_format.likeness[i * count + j] = likeness_of(of_format.params[i], of_format.params[j]);
-      }
-    }
-    std::vector<double> times;
-    std::vector<double> setups;
-    for (const auto& [matrix, ratios] : of_format.by_matrix) {
-      for (const auto& ratio : ratios) {
-        times.push_back(ratio.log_time);
-        setups.push_back(ratio.log_setup);
-      }
-    }
-    of_format.log_time = median(std::move(times));
-    of_format.log_setup = median(std::move(setups));
-    all_times.push_back(of_format.log_time);
-    all_setups.push_back(of_format.log_setup);
-  }
-  unknown_.log_time = median(std::move(all_times));
-  unknown_.log_setup = median(std::move(all_setups));
-}
-
-template <class T>
-Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& pattern) const {
-  const auto here = position_of(features, sizeof(T));
-  Neighbourhood near;
-  near.neighbours.reserve(matrices_.size());
+std::vector<Neighbourhood::Neighbour> Experience<T>::by_distance(const Position& here,
+                                                                 const Fingerprint& pattern) const {
+  std::vector<Neighbourhood::Neighbour> others;
+  others.reserve(matrices_.size());
   for (std::size_t m = 0; m < matrices_.size(); ++m) {
     const auto& known = matrices_[m];
-    // Its own trials are no prediction: they are in the database, and count as what they are.
-    if (known.pattern == pattern) continue;
+    if (known.key.pattern == pattern) continue;
     double square = 0;
     for (std::size_t i = 0; i < position_size; ++i) {
       const double apart = importance[i] * (known.position[i] - here[i]) / deviation_[i];
       square += apart * apart;
     }
     const double weight = 1 / (1 + std::pow(std::sqrt(square) / feature_reach, 3));
-    near.neighbours.push_back({m, known.sibling ? sibling_weight * weight : weight});
+    others.push_back({m, known.sibling ? sibling_weight * weight : weight});
   }
-  const auto kept = std::min(most_neighbours, near.neighbours.size());
-  std::partial_sort(near.neighbours.begin(), near.neighbours.begin() + static_cast<std::ptrdiff_t>(kept),
-                    near.neighbours.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
-  near.neighbours.resize(kept);
-  sum_up(near);
+  std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+  return others;
+}
+
+template <class T>
+Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& pattern) const {
+  Neighbourhood near;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern)) {
+    if (near.neighbours_.size() == most_neighbours) break;
+    auto learned = learned_.find(neighbour.matrix);
+    if (learned == learned_.end()) {
+      learned = learned_.emplace(neighbour.matrix, learn(matrices_[neighbour.matrix])).first;
+    }
+    if (learned->second.empty()) continue;
+    near.neighbours_.push_back(neighbour);
+    add(neighbour, learned->second, near);
+  }
+  std::vector<double> times;
+  std::vector<double> setups;
+  for (auto& [name, of_format] : near.formats_) {
+    double weights = 0;
+    for (const auto& sums : of_format.sums) {
+      weights += sums.weight;
+      of_format.log_time += sums.log_time;
+      of_format.log_setup += sums.log_setup;
+    }
+    of_format.log_time /= weights;
+    of_format.log_setup /= weights;
+    times.push_back(of_format.log_time);
+    setups.push_back(of_format.log_setup);
+    std::erase_if(of_format.sums, [](const auto& sums) { return sums.weight == 0; });
+  }
+  near.unknown_.log_time = median(std::move(times));
+  near.unknown_.log_setup = median(std::move(setups));
   return near;
 }
 
 template <class T>
-void Experience<T>::sum_up(Neighbourhood& near) const {
-  near.sums.resize(formats_.size());
-  near.tiers.assign(formats_.size(), Tier::model);
-  for (std::size_t f = 0; f < formats_.size(); ++f) {
-    near.sums[f].resize(formats_[f].params.size());
-    for (const auto& neighbour : near.neighbours) {
-      const auto ratios = formats_[f].by_matrix.find(neighbour.matrix);
-      if (ratios == formats_[f].by_matrix.end()) continue;
-      if (near.tiers[f] == Tier::model) {
-        near.tiers[f] = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
-      }
-      const auto weight = static_cast<float>(neighbour.weight);
-      for (const auto& ratio : ratios->second) {
-        auto& sums = near.sums[f][ratio.params];
-        sums.weight += weight;
-        sums.log_time += weight * ratio.log_time;
-        sums.square += weight * ratio.log_time * ratio.log_time;
-        sums.log_setup += weight * ratio.log_setup;
-      }
-    }
-  }
+std::vector<typename Experience<T>::Ratio> Experience<T>::learn(const Known& known) const {
+  std::vector<Ratio> ratios;
+  const double csr_bytes = formats::csr_bytes<T>(known.features.rows, known.features.nnz);
+  const auto trials = trials_of_(known.key);
+  for_each_cost<T>(trials, known.features, device_, [&](const TrialRecord& trial, const Cost& cost) {
+    auto& [name, choices] = *choices_.try_emplace(trial.candidate.format).first;
+    const auto [at, is_new] = choices.index.emplace(trial.candidate.params, choices.params.size());
+    if (is_new) choices.params.push_back(trial.candidate.params);
+    const auto& m = trial.measurement;
+    const double setup = model_.conversion_seconds(cost, csr_bytes);
+    const bool converts = setup > 0 && m.setup_seconds > 0;
+    ratios.push_back({name, at->second, &choices.params[at->second],
+                      std::log(m.warm.median / model_.product_seconds(cost)),
+                      converts ? std::log(m.setup_seconds / setup) : 0});
+  });
+  return ratios;
 }
 
 template <class T>
-Correction Experience<T>::correction(const Neighbourhood& near, const std::string& format, const Params& params) const {
-  const auto found = format_index_.find(format);
-  if (found == format_index_.end()) return unknown_;
-  Correction correction;
-  const auto& of_format = formats_[found->second];
-  const auto& sums = near.sums[found->second];
-  const auto count = sums.size();
-  const auto known = of_format.index.find(params);
-  std::vector<float> unknown;
-  const float* likeness = nullptr;
-  if (known != of_format.index.end()) {
-    likeness = of_format.likeness.data() + known->second * count;
-  } else {
-    for (const auto& other : of_format.params) unknown.push_back(likeness_of(params, other));
-    likeness = unknown.data();
+void Experience<T>::add(const Neighbourhood::Neighbour& neighbour, const std::vector<Ratio>& ratios,
+                        Neighbourhood& near) const {
+  for (const auto& ratio : ratios) {
+    auto& of_format = near.formats_[ratio.format];
+    if (of_format.tier == Tier::model) {
+      of_format.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
+    }
+    if (of_format.sums.size() <= ratio.choice) of_format.sums.resize(ratio.choice + 1);
+    auto& sums = of_format.sums[ratio.choice];
+    sums.params = ratio.params;
+    sums.weight += neighbour.weight;
+    sums.log_time += neighbour.weight * ratio.log_time;
+    sums.square += neighbour.weight * ratio.log_time * ratio.log_time;
+    sums.log_setup += neighbour.weight * ratio.log_setup;
   }
-  double weights = median_weight;
-  double time = median_weight * of_format.log_time;
-  double square = median_weight * (of_format.log_time * of_format.log_time + median_variance);
-  double setup = median_weight * of_format.log_setup;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto alike = static_cast<double>(likeness[i]);
-    weights += alike * sums[i].weight;
-    time += alike * sums[i].log_time;
-    square += alike * sums[i].square;
-    setup += alike * sums[i].log_setup;
-  }
-  correction.weight = weights - median_weight;
-  correction.log_time = time / weights;
-  correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
-  correction.log_setup = setup / weights;
-  // What is far away from all that is known is a guess by the median of the format.
-  correction.tier = correction.weight < median_weight ? Tier::model : near.tiers[found->second];
-  return correction;
 }
 
 template class Experience<float>;

@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,24 +40,6 @@ Position position_of(const Features& features, std::size_t value_bytes);
 /// How far apart two choices of parameters of one format are: 0 where they are equal, about 1 for each that differs.
 double distance(const Params& a, const Params& b);
 
-/// The known matrices that are nearest to one that is asked about, and what they say.
-struct Neighbourhood {
-  struct Neighbour {
-    std::size_t matrix = 0;
-    double weight = 0;  ///< 1 at the same position on the same device, towards 0 far away
-  };
-  /// Sums over the neighbours' trials of one choice of parameters of a format.
-  struct Sums {
-    float weight = 0;
-    float log_time = 0;
-    float square = 0;
-    float log_setup = 0;
-  };
-  std::vector<Neighbour> neighbours;    ///< nearest first
-  std::vector<std::vector<Sums>> sums;  ///< by format, then by parameters
-  std::vector<Tier> tiers;              ///< by format: of the nearest neighbour that tried it
-};
-
 /// A correction of what the cost model predicts.
 struct Correction {
   double log_time = 0;      ///< log of measured over predicted time of a product
@@ -64,63 +49,106 @@ struct Correction {
   Tier tier = Tier::model;  ///< of the nearest of them
 };
 
-/// Immutable; safe from many threads. T is that of the matrices' values: others teach nothing.
+/// The known matrices that are nearest to one that is asked about, and what their trials say. Lives no longer than the
+/// experience that it comes from.
+class Neighbourhood {
+ public:
+  struct Neighbour {
+    std::size_t matrix = 0;
+    double weight = 0;  ///< 1 at the same position on the same device, towards 0 far away
+  };
+
+  /// Nearest first.
+  [[nodiscard]] const std::vector<Neighbour>& neighbours() const { return neighbours_; }
+
+  /// Of a format that no neighbour has tried: what formats in general miss their predictions by.
+  [[nodiscard]] Correction correction(const std::string& format, const Params& params) const;
+
+ private:
+  template <class T>
+  friend class Experience;
+
+  /// Weighted sums over the neighbours' trials of one choice of parameters.
+  struct Sums {
+    const Params* params = nullptr;
+    double weight = 0;
+    double log_time = 0;
+    double square = 0;
+    double log_setup = 0;
+  };
+  struct OfFormat {
+    std::vector<Sums> sums;
+    double log_time = 0;  ///< mean
+    double log_setup = 0;
+    Tier tier = Tier::model;  ///< of the nearest neighbour that tried it
+  };
+
+  std::vector<Neighbour> neighbours_;
+  std::map<std::string_view, OfFormat> formats_;
+  Correction unknown_;
+};
+
+/// What is known of matrices on devices of one backend. Their features are read at once, trials of a matrix when it
+/// first is a neighbour: of thousands of matrices a handful matters. Safe from many threads. T is that of the matrices'
+/// values: others teach nothing.
 template <class T>
 class Experience {
  public:
+  /// Gives the passed trials of a known matrix.
+  using TrialsOf = std::function<std::vector<TrialRecord>(const TrialKey&)>;
+
   /// Takes the records of this T; those of other devices count less. Formats that are not known here, and matrices
   /// whose features are not all there, are passed over.
-  Experience(std::span<const RecordedMatrix> records, const Device& device, const CostModel& model);
+  Experience(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device, const CostModel& model);
 
   [[nodiscard]] std::size_t matrices() const { return matrices_.size(); }
-  [[nodiscard]] std::size_t trials() const { return trials_; }
 
   /// The nearest known matrices, without the one of this pattern.
   [[nodiscard]] Neighbourhood near(const Features& features, const Fingerprint& pattern) const;
 
-  /// Of a format that nobody has tried: what formats in general miss their predictions by.
-  [[nodiscard]] Correction correction(const Neighbourhood& near, const std::string& format, const Params& params) const;
-
-  /// Label and size of a neighbour, for people.
+  /// Label of a neighbour, for people.
   [[nodiscard]] const std::string& label(const Neighbourhood::Neighbour& neighbour) const {
     return matrices_[neighbour.matrix].label;
   }
 
  private:
   struct Known {
-    Fingerprint pattern;
+    TrialKey key;
     std::string label;
+    Features features;
     Position position{};
     bool sibling = false;
   };
+  /// Of measured over predicted, of one trial.
   struct Ratio {
-    std::size_t params = 0;  ///< index into the format's own list
-    float log_time = 0;
-    float log_setup = 0;
-  };
-  /// All trials of a format.
-  struct OfFormat {
-    std::vector<Params> params;           ///< every choice that was ever tried, once
-    std::map<Params, std::size_t> index;  ///< of each in that list
-    std::vector<float> likeness;          ///< of each to each, row by row: predictions are asked for by the hundred
-    std::map<std::size_t, std::vector<Ratio>> by_matrix;
-    double log_time = 0;  ///< median of all
+    std::string_view format;
+    std::size_t choice = 0;  ///< which of the format
+    const Params* params = nullptr;
+    double log_time = 0;
     double log_setup = 0;
   };
+  /// Every choice of parameters of a format that was met, once; they stay where they are.
+  struct Choices {
+    std::deque<Params> params;
+    std::map<Params, std::size_t> index;
+  };
 
-  OfFormat& of_format(const std::string& name);
-  void learn(const RecordedMatrix& record, const Features& features, const Device& device, const CostModel& model);
   void standardize();
-  void summarize_formats();
-  void sum_up(Neighbourhood& near) const;
+  [[nodiscard]] std::vector<Neighbourhood::Neighbour> by_distance(const Position& here,
+                                                                  const Fingerprint& pattern) const;
+  [[nodiscard]] std::vector<Ratio> learn(const Known& known) const;
+  void add(const Neighbourhood::Neighbour& neighbour, const std::vector<Ratio>& ratios, Neighbourhood& near) const;
 
+  TrialsOf trials_of_;
+  Device device_;
+  CostModel model_;
   std::vector<Known> matrices_;
-  std::map<std::string, std::size_t> format_index_;
-  std::vector<OfFormat> formats_;
-  Correction unknown_;  ///< of formats without trials
   Position mean_{};
   Position deviation_{};
-  std::size_t trials_ = 0;
+
+  mutable std::mutex mutex_;                                     ///< of what follows
+  mutable std::map<std::size_t, std::vector<Ratio>> learned_;    ///< by matrix
+  mutable std::map<std::string, Choices, std::less<>> choices_;  ///< by format
 };
 
 extern template class Experience<float>;

@@ -29,7 +29,7 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const std::string& format, const Params& params, const Cost& cost,
                                    double csr_bytes) const {
-    const auto correction = experience_ ? experience_->correction(near_, format, params) : Correction{};
+    const auto correction = experience_ ? near_.correction(format, params) : Correction{};
     return {model_.product_seconds(cost) * std::exp(correction.log_time),
             model_.conversion_seconds(cost, csr_bytes) * std::exp(correction.log_setup), correction.deviation,
             correction.tier};

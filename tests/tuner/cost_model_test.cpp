@@ -97,7 +97,7 @@ TEST(FitCoefficients, ImprovesOnRecordedTrials) {
   for (const auto& record : testing::recorded_matrices()) {
     const auto features = features_of_record(record.matrix.features);
     ASSERT_TRUE(features) << record.matrix.label;
-    for_each_cost<double>(record, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
+    for_each_cost<double>(record.trials, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
       const auto group = groups.emplace(trial.candidate.format, groups.size()).first->second;
       samples.push_back({group, cost, 1e6, trial.measurement.warm.median, trial.measurement.setup_seconds});
     });

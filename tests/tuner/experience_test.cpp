@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "features/recorded.hpp"
 #include "tests/tuner/recorded.hpp"
@@ -29,22 +35,21 @@ TEST(Distance, CountsParametersThatDiffer) {
 TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
   const auto records = testing::recorded_matrices();
   const auto device = testing::recorded_device();
-  const Experience<double> experience(records, device, default_model());
-  EXPECT_EQ(experience.matrices(), records.size());
-  EXPECT_GT(experience.trials(), 1000U);
+  const auto experience = testing::experience_of<double>(records, device, default_model());
+  EXPECT_EQ(experience->matrices(), records.size());
 
   // As if it were another matrix of the same features.
   const auto& record = records.front();
   const auto features = features_of_record(record.matrix.features);
-  const auto near = experience.near(*features, Fingerprint{});
-  ASSERT_FALSE(near.neighbours.empty());
-  EXPECT_EQ(experience.label(near.neighbours.front()), record.matrix.label);
-  EXPECT_NEAR(near.neighbours.front().weight, 1, 1e-9);
-  for (std::size_t i = 1; i < near.neighbours.size(); ++i) {
-    EXPECT_LE(near.neighbours[i].weight, near.neighbours[i - 1].weight);
+  const auto near = experience->near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours().empty());
+  EXPECT_EQ(experience->label(near.neighbours().front()), record.matrix.label);
+  EXPECT_NEAR(near.neighbours().front().weight, 1, 1e-9);
+  for (std::size_t i = 1; i < near.neighbours().size(); ++i) {
+    EXPECT_LE(near.neighbours()[i].weight, near.neighbours()[i - 1].weight);
   }
   // Its own trials weigh most, so that predictions are near them.
-  const Predictor<double> predictor(default_model(), std::make_shared<const Experience<double>>(experience), near);
+  const Predictor<double> predictor(default_model(), experience, near);
   double error = 0;
   int count = 0;
   for (const auto& trial : record.trials) {
@@ -64,25 +69,76 @@ TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
 TEST(Experience, AMatrixTeachesNothingAboutItself) {
   const auto records = testing::recorded_matrices();
   const auto device = testing::recorded_device();
-  const Experience<double> experience(records, device, default_model());
+  const auto experience = testing::experience_of<double>(records, device, default_model());
   const auto features = features_of_record(records.front().matrix.features);
-  for (const auto& neighbour : experience.near(*features, records.front().key.pattern).neighbours) {
-    EXPECT_NE(experience.label(neighbour), records.front().matrix.label);
+  const auto near = experience->near(*features, records.front().key.pattern);
+  for (const auto& neighbour : near.neighbours()) {
+    EXPECT_NE(experience->label(neighbour), records.front().matrix.label);
+  }
+}
+
+TEST(Experience, ReadsTrialsOfNeighboursOnlyAndOnce) {
+  const auto records = testing::recorded_matrices();
+  const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
+  std::set<std::string> read;
+  std::string nearest;
+  const auto trials_of = [&](const TrialKey& key) {
+    EXPECT_TRUE(read.insert(key.pattern.text()).second) << "read before";
+    const auto at = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.key == key; });
+    return key.pattern.text() == nearest ? std::vector<TrialRecord>{} : at->trials;
+  };
+  const auto& record = records.front();
+  const auto features = features_of_record(record.matrix.features);
+  nearest = record.key.pattern.text();
+  const Experience<double> experience(matrices, trials_of, testing::recorded_device(), default_model());
+  EXPECT_TRUE(read.empty());
+  const auto near = experience.near(*features, Fingerprint{});
+  EXPECT_EQ(read.size(), near.neighbours().size() + 1)
+      << "one without trials says nothing, and another takes its place";
+  EXPECT_LT(read.size(), records.size() / 2);
+  for (const auto& neighbour : near.neighbours()) EXPECT_NE(experience.label(neighbour), record.matrix.label);
+  const auto again = experience.near(*features, Fingerprint{});
+  EXPECT_EQ(again.neighbours().size(), near.neighbours().size());
+}
+
+TEST(Experience, ServesManyThreads) {
+  const auto records = testing::recorded_matrices();
+  const auto experience = testing::experience_of<double>(records, testing::recorded_device(), default_model());
+  std::vector<double> sums(records.size());
+  const auto sum_of = [&](std::size_t at) {
+    const auto& record = records[at];
+    const auto near = experience->near(*features_of_record(record.matrix.features), record.key.pattern);
+    double sum = 0;
+    for (const auto& trial : record.trials) {
+      sum += near.correction(trial.candidate.format, trial.candidate.params).log_time;
+    }
+    return sum;
+  };
+  std::vector<std::thread> threads;
+  std::atomic<std::size_t> next = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (auto at = next++; at < records.size(); at = next++) sums[at] = sum_of(at);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    EXPECT_NEAR(sums[at], sum_of(at), 1e-9 * (1 + std::abs(sums[at]))) << records[at].matrix.label;
   }
 }
 
 // Else whatever is new would look faster than all that is known.
 TEST(Experience, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
   const auto records = testing::recorded_matrices();
-  const Experience<double> experience(records, testing::recorded_device(), default_model());
+  const auto experience = testing::experience_of<double>(records, testing::recorded_device(), default_model());
   const auto features = features_of_record(records.front().matrix.features);
-  const auto correction = experience.correction(experience.near(*features, {}), "no such format", {});
+  const auto correction = experience->near(*features, {}).correction("no such format", {});
   EXPECT_EQ(correction.tier, Tier::model);
   int better = 0;
   int worse = 0;
   for (const auto* format : all_formats<double>()) {
     const auto& name = format->info().name;
-    const auto known = experience.correction(experience.near(*features, {}), name, {{"no such parameter", 1}});
+    const auto known = experience->near(*features, {}).correction(name, {{"no such parameter", 1}});
     if (known.log_time == correction.log_time) continue;
     ++(known.log_time < correction.log_time ? better : worse);
   }
@@ -95,24 +151,24 @@ TEST(Experience, SiblingsCountLessAndSaySo) {
   const auto records = testing::recorded_matrices();
   auto device = testing::recorded_device();
   device.name = "another";
-  const Experience<double> experience(records, device, default_model());
+  const auto experience = testing::experience_of<double>(records, device, default_model());
   const auto features = features_of_record(records.front().matrix.features);
-  const auto near = experience.near(*features, Fingerprint{});
-  ASSERT_FALSE(near.neighbours.empty());
-  EXPECT_LT(near.neighbours.front().weight, 0.5);
+  const auto near = experience->near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours().empty());
+  EXPECT_LT(near.neighbours().front().weight, 0.5);
   const auto& candidate = records.front().trials.front().candidate;
-  EXPECT_EQ(experience.correction(near, candidate.format, candidate.params).tier, Tier::sibling);
+  EXPECT_EQ(near.correction(candidate.format, candidate.params).tier, Tier::sibling);
 }
 
 TEST(Experience, WithoutRecordsThereIsOnlyTheModel) {
-  const Experience<double> experience({}, testing::recorded_device(), default_model());
-  const auto near = experience.near(Features{}, Fingerprint{});
-  const auto correction = experience.correction(near, "csr_scalar", {});
+  const auto experience = testing::experience_of<double>({}, testing::recorded_device(), default_model());
+  const auto near = experience->near(Features{}, Fingerprint{});
+  const auto correction = near.correction("csr_scalar", {});
   EXPECT_EQ(correction.tier, Tier::model);
   EXPECT_EQ(correction.log_time, 0);
   // Of another type of values there are none either.
   const auto records = testing::recorded_matrices();
-  EXPECT_EQ(Experience<float>(records, testing::recorded_device(), default_model()).matrices(), 0U);
+  EXPECT_EQ(testing::experience_of<float>(records, testing::recorded_device(), default_model())->matrices(), 0U);
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 // Trials that an NVIDIA H200 gave, every candidate of generated matrices in double: what searches are replayed on.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/archive.hpp"
 #include "db/database.hpp"
+#include "tuner/experience.hpp"
 
 namespace autospmv::testing {
 
@@ -28,12 +31,16 @@ inline Device recorded_device() {
 
 inline constexpr double recorded_bandwidth = 4.13e12;
 
+struct Recorded : RecordedMatrix {
+  std::vector<TrialRecord> trials;
+};
+
 /// tests/tuner/recorded/h200_double.txt.xz: a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials,
 /// "trial FORMAT PARAMS MICROSECONDS SETUP BYTES", all apart by tabs.
-inline std::vector<RecordedMatrix> recorded_matrices() {
+inline std::vector<Recorded> recorded_matrices() {
   const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/h200_double.txt.xz");
   std::istringstream lines(std::string(text.begin(), text.end()));
-  std::vector<RecordedMatrix> records;
+  std::vector<Recorded> records;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string kind;
@@ -65,6 +72,18 @@ inline std::vector<RecordedMatrix> recorded_matrices() {
     }
   }
   return records;
+}
+
+/// What those records teach, which outlive it.
+template <class T>
+std::shared_ptr<const Experience<T>> experience_of(const std::vector<Recorded>& records, const Device& device,
+                                                   const CostModel& model) {
+  const auto trials_of = [&records](const TrialKey& key) {
+    const auto at = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.key == key; });
+    return at == records.end() ? std::vector<TrialRecord>{} : at->trials;
+  };
+  const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
+  return std::make_shared<const Experience<T>>(matrices, trials_of, device, model);
 }
 
 }  // namespace autospmv::testing

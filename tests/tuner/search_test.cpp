@@ -147,7 +147,7 @@ Replayed replay(bool blind) {
   const auto records = testing::recorded_matrices();
   const auto device = testing::recorded_device();
   const CostModel model(device, testing::recorded_bandwidth, default_coefficients(Backend::cuda));
-  const auto experience = std::make_shared<const Experience<double>>(records, device, model);
+  const auto experience = testing::experience_of<double>(records, device, model);
   const Limits limits;
   Replayed replayed;
   for (const auto& record : records) {

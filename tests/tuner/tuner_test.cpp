@@ -177,7 +177,7 @@ TEST(Tune, EstimatesWithoutATrial) {
   ASSERT_TRUE(tuned.prediction);
   EXPECT_GT(tuned.prediction->seconds, 0);
   const auto predictor = predictor_for<double>(*tuned.features, matrix.fingerprint(), context);
-  ASSERT_EQ(predictor.near().neighbours.size(), 4U);
+  ASSERT_EQ(predictor.near().neighbours().size(), 4U);
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
   auto_spmv(matrix, x, y, {.context = &context});
