@@ -45,7 +45,9 @@ class Bell final : public Format<T> {
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, slots(features, layout), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
-      cost->walk = walk_of_blocks(features, layout, static_cast<double>(params["T"]), static_cast<double>(params["T"]));
+      // T threads a row, each of which takes a row of a block at a time.
+      const auto threads = static_cast<double>(params["T"]);
+      cost->walk = walk_of_blocks(features, layout, layout.r * threads, threads, layout.c);
     }
     return cost;
   }

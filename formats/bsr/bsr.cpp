@@ -45,8 +45,9 @@ class Bsr final : public Format<T> {
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     if (cost && device.backend == Backend::cuda && features.nnz > 0) {
       const int lanes = lanes_of_row<T>(layout.r, layout.c, static_cast<int>(params["T"]));
+      constexpr double steps_of_block = 2;
       const int at_once = lanes / lanes_of_block<T>(layout.r, layout.c);
-      cost->walk = walk_of_blocks(features, layout, lanes, at_once);
+      cost->walk = walk_of_blocks(features, layout, lanes, at_once, steps_of_block);
     }
     return cost;
   }

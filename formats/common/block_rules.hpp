@@ -53,13 +53,15 @@ Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout,
   return cost;
 }
 
-/// So many threads a block row, which take `at_once` of its blocks at a time, of two steps each.
-inline Walk walk_of_blocks(const Features& features, const BlockLayout& layout, double threads, double at_once) {
-  constexpr double steps_of_block = 2;
+/// So many threads a block row, which take `at_once` of its blocks at a time, in so many steps.
+inline Walk walk_of_blocks(const Features& features, const BlockLayout& layout, double threads, double at_once,
+                           double steps_of_block) {
   const double block_rows = block_rows_of(features, layout.r);
   const double blocks = block_count(features, layout.r, layout.c) / block_rows;
-  const double steps = steps_of_block * std::ceil(std::max(1.0, blocks) / at_once);
-  return {.threads = block_rows * threads, .steps = steps, .longest = steps};
+  const double most_blocks = std::max(blocks, static_cast<double>(features.npr_max) / layout.c);
+  return {.threads = block_rows * threads,
+          .steps = steps_of_block * std::ceil(std::max(1.0, blocks) / at_once),
+          .longest = steps_of_block * std::ceil(std::max(1.0, most_blocks) / at_once)};
 }
 
 /// value_bits of blocks: absent slots keep a matrix from being one constant. The fewest bits come first.

@@ -16,6 +16,6 @@ inline double stretched_bytes(const Cost& cost) {
 }
 
 /// Within a format, predictions this close are alike, and the format's own order of its parameters says more.
-inline constexpr double alike_factor = 1.3;
+inline constexpr double alike_factor = 1.08;
 
 }  // namespace autospmv

@@ -32,9 +32,9 @@ Walk walk_of_row_blocks(const Features& features, const RowBlockLimits& limits, 
   const double threads = std::max(1.0, blocks) * threads_of_block;
   const auto longest =
       static_cast<double>(limits.part > 0 ? std::min(limits.part, features.npr_max) : features.npr_max);
-  return {.threads = threads,
-          .steps = (static_cast<double>(features.nnz) + steps_of_row * static_cast<double>(features.rows)) / threads,
-          .longest = longest / threads_of_block};
+  const double steps =
+      (static_cast<double>(features.nnz) + steps_of_row * static_cast<double>(features.rows)) / threads;
+  return {.threads = threads, .steps = steps, .longest = std::max(steps, longest / threads_of_block)};
 }
 
 namespace {

@@ -65,7 +65,8 @@ class CusparseBsr final : public Format<T> {
     if (block_fill(features, layout.r, layout.c) < 1) return refuse_empty_slots();
     auto cost = predict_blocks<T>(features, layout, block_count(features, layout.r, layout.c), device);
     constexpr double threads_of_block_row = 32;
-    if (cost) cost->walk = walk_of_blocks(features, layout, threads_of_block_row, 1);
+    constexpr double steps_of_block = 2;
+    if (cost) cost->walk = walk_of_blocks(features, layout, threads_of_block_row, 1, steps_of_block);
     return cost;
   }
 

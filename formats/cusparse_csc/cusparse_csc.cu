@@ -12,6 +12,7 @@
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/vectors.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::cusparse_csc {
 
@@ -149,6 +150,10 @@ class CusparseCsc final : public Format<T> {
     const double atomics = 2 * static_cast<double>(features.nnz) * sizeof(T);
     cost.bytes = matrix_bytes + atomics + vector_bytes<T>(features);
     cost.launches = 2;
+    // Additions to one element of y wait for each other, so many of them as long as a step.
+    constexpr double additions_of_step = 90;
+    cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
+    cost.walk.longest = std::max(cost.walk.longest, static_cast<double>(features.npr_max) / additions_of_step);
     return cost;
   }
 

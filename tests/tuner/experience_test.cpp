@@ -115,6 +115,7 @@ TEST(Experience, ServesManyThreads) {
     return sum;
   };
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::atomic<std::size_t> next = 0;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
