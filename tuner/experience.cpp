@@ -11,7 +11,7 @@ namespace autospmv {
 
 namespace {
 
-// How fast what neighbours say loses weight with the distance, of features and of parameters, and how much the median
+// How fast what neighbours say loses weight with the distance, of features and of parameters, and how much the mean
 // of a format counts beside them. These and the importance of the features were searched for by replaying exhaustive
 // runs of 155 matrices on an H200, each predicted from all others: the best prediction reaches 0.924 of the best time
 // in geometric mean, where features that all count alike reach 0.88.
