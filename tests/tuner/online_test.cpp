@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -12,7 +11,7 @@
 
 #include <autospmv/autospmv.hpp>
 
-#include "core/error.hpp"
+#include "tests/tuner/faulty_format.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/tuner.hpp"
 
@@ -267,60 +266,15 @@ TEST_P(Online, ATimeLimitEndsIt) {
   EXPECT_LE(context.database().trials(key_of(matrix, context), {}).size(), 1U) << "the plan that there is";
 }
 
-enum class Fault { none, forgets_a_row, throws_when_used };
-
-/// Plain CSR on the host, with a fault.
-class FaultyFormat final : public Format<double> {
- public:
-  explicit FaultyFormat(Fault fault) : fault_(fault) {}
-
-  class Product final : public Operator<double> {
-   public:
-    Product(const CsrView<double>& matrix, Fault fault) : matrix_(matrix), fault_(fault) {}
-    void apply(double alpha, const double* x, double beta, double* y, Stream /*stream*/) const override {
-      // The verification is the first.
-      if (fault_ == Fault::throws_when_used && ++products_ > 3) throw DeviceError("broken");
-      const auto* row_ptr = std::get<0>(matrix_.row_ptr);
-      for (std::int64_t row = fault_ == Fault::forgets_a_row ? 1 : 0; row < matrix_.rows; ++row) {
-        double sum = 0;
-        for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) sum += matrix_.values[k] * x[matrix_.col_idx[k]];
-        y[row] = beta == 0 ? alpha * sum : alpha * sum + beta * y[row];
-      }
-    }
-    void update_values(const CsrView<double>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
-    [[nodiscard]] std::int64_t bytes() const override { return 0; }
-
-   private:
-    CsrView<double> matrix_;
-    Fault fault_;
-    mutable std::atomic<int> products_ = 0;
-  };
-
-  [[nodiscard]] const FormatInfo& info() const override { return info_; }
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-  [[nodiscard]] Result<Cost> predict(const Features& /*features*/, const Params& /*params*/,
-                                     const Device& /*device*/) const override {
-    return Cost{};
-  }
-  [[nodiscard]] Result<std::unique_ptr<Operator<double>>> build(const CsrView<double>& matrix, const Params& /*params*/,
-                                                                const Device& /*device*/) const override {
-    return std::unique_ptr<Operator<double>>(std::make_unique<Product>(matrix, fault_));
-  }
-
- private:
-  Fault fault_;
-  FormatInfo info_{.name = "faulty", .version = 1, .summary = {}, .paper = {}, .backends = {Backend::host}};
-};
-
 TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   auto options = testing::host_options();
   options.effort = Effort::online;
   const Context context(options);
   const auto matrix = testing::make_matrix<double>("gen:pde:8");
   const auto view = matrix.on({});
-  const FaultyFormat right(Fault::none);
-  const FaultyFormat wrong(Fault::forgets_a_row);
-  const FaultyFormat broken(Fault::throws_when_used);
+  const testing::FaultyFormat right(testing::Fault::none);
+  const testing::FaultyFormat wrong(testing::Fault::unwritten_row);
+  const testing::FaultyFormat broken(testing::Fault::throws_when_used);
   std::vector<Prospect> prospects(4);
   prospects[0].candidate = {"wrong", {}};
   prospects[1].candidate = {"right", {}};
@@ -339,7 +293,7 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
       .effort_mark = "online",
       .catalogue = {}};
   autospmv::Online<double> online(context, std::move(task), {{"first", {}}, 1, true, {}},
-                                  std::make_unique<FaultyFormat::Product>(view, Fault::none));
+                                  std::make_unique<testing::FaultyOperator>(view, testing::Fault::none));
   const std::vector<double> x(static_cast<std::size_t>(matrix.cols()), 1.5);
   while (!online.settled()) {
     std::vector<double> y(x.size(), -1.0);

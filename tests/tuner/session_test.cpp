@@ -7,60 +7,14 @@
 #include <cmath>
 #include <string>
 
-#include "core/error.hpp"
+#include "tests/tuner/faulty_format.hpp"
 #include "tests/tuner/support.hpp"
 
 namespace autospmv {
 namespace {
 
-enum class Fault { none, wrong_sum, unwritten_row, writes_past_y, changes_x, refuses, throws };
-
-// Plain CSR with a fault.
-class FaultyOperator final : public Operator<double> {
- public:
-  FaultyOperator(const CsrView<double>& matrix, Fault fault) : matrix_(matrix), fault_(fault) {}
-
-  void apply(double alpha, const double* x, double beta, double* y, Stream /*stream*/) const override {
-    const auto* row_ptr = std::get<0>(matrix_.row_ptr);
-    for (std::int64_t row = 0; row < matrix_.rows; ++row) {
-      double sum = 0;
-      for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) sum += matrix_.values[k] * x[matrix_.col_idx[k]];
-      if (fault_ == Fault::wrong_sum && row == 17) sum *= 1 + 1e-9;
-      if (fault_ == Fault::unwritten_row && row == 17) continue;
-      y[row] = beta == 0 ? alpha * sum : alpha * sum + beta * y[row];
-    }
-    if (fault_ == Fault::writes_past_y) y[matrix_.rows] = 0;
-    if (fault_ == Fault::changes_x) const_cast<double*>(x)[3] = 0;
-  }
-  void update_values(const CsrView<double>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
-  [[nodiscard]] std::int64_t bytes() const override { return 0; }
-
- private:
-  CsrView<double> matrix_;
-  Fault fault_;
-};
-
-class FaultyFormat final : public Format<double> {
- public:
-  explicit FaultyFormat(Fault fault) : fault_(fault) {}
-
-  [[nodiscard]] const FormatInfo& info() const override { return info_; }
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-  [[nodiscard]] Result<Cost> predict(const Features& /*features*/, const Params& /*params*/,
-                                     const Device& /*device*/) const override {
-    return Cost{};
-  }
-  [[nodiscard]] Result<std::unique_ptr<Operator<double>>> build(const CsrView<double>& matrix, const Params& /*params*/,
-                                                                const Device& /*device*/) const override {
-    if (fault_ == Fault::refuses) return Refusal{"no"};
-    if (fault_ == Fault::throws) throw DeviceError("broken");
-    return std::unique_ptr<Operator<double>>(std::make_unique<FaultyOperator>(matrix, fault_));
-  }
-
- private:
-  Fault fault_;
-  FormatInfo info_{.name = "faulty", .version = 1, .summary = {}, .paper = {}, .backends = {Backend::host}};
-};
+using testing::Fault;
+using testing::FaultyFormat;
 
 Measurement attempt(Fault fault) {
   const auto matrix = testing::make_matrix<double>("gen:pde:8");
