@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
@@ -203,7 +205,7 @@ std::optional<Ranked> read_ranked(const Statement& row) {
   m.warm.samples = *warm;
   m.cold.samples = *cold;
   m.loop.samples = *loop;
-  if (!is_plausible(trial)) return std::nullopt;
+  if (!is_plausible(m)) return std::nullopt;
   return Ranked{std::move(trial), within_limits != 0};
 }
 
@@ -218,6 +220,45 @@ void for_each_ranked(const Connection& connection, const std::string& fingerprin
     auto ranked = read_ranked(statement);
     if (ranked && !take(std::move(*ranked))) return;
   }
+}
+
+// What other matrices are predicted from. Read by the thousand, so no more than that is read.
+struct BriefTrial {
+  std::string format;
+  std::int64_t version = 0;
+  std::string params;
+  std::int64_t passed = 0;
+  Measurement measurement;
+
+  void read(const Statement& row) {
+    auto& m = measurement;
+    std::int64_t samples = 0;
+    row.read(format, version, params, passed, samples, m.warm.median, m.setup_seconds, m.bytes);
+    m.warm.samples = narrow(samples).value_or(0);
+  }
+
+  [[nodiscard]] bool is_of_same_candidate(const BriefTrial& other) const {
+    return format == other.format && params == other.params;
+  }
+
+  // Where it passed, and is what a trial of ours can have given.
+  void add_to(std::vector<TrialRecord>& trials) const {
+    if (passed == 0 || measurement.warm.samples == 0 || !is_plausible(measurement)) return;
+    const auto parsed = parse_params(params);
+    const auto format_version = narrow(version);
+    if (parsed && format_version) trials.push_back({{format, *parsed}, *format_version, true, measurement});
+  }
+};
+
+// The versions that a format_catalogue() names.
+std::map<std::string, std::int64_t> versions_in(const std::string& catalogue) {
+  std::map<std::string, std::int64_t> versions;
+  std::istringstream words(catalogue);
+  std::string name;
+  for (std::int64_t version = 0; std::getline(words >> std::ws, name, ':') && words >> version;) {
+    versions[name] = version;
+  }
+  return versions;
 }
 
 bool is_simpler(const TrialRecord& a, const TrialRecord& b) {
@@ -575,14 +616,26 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
 }
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
+  const auto versions = versions_in(catalogue);
   return impl_->attempt([&](Connection& connection) {
     std::vector<TrialRecord> trials;
-    if (const auto environment = find_environment(connection, key)) {
-      for_each_ranked(connection, key.pattern.text(), *environment, {}, catalogue, [&](Ranked ranked) {
-        if (ranked.within_limits) trials.push_back(std::move(ranked.trial));
-        return ranked.within_limits;  // those that passed come first
-      });
+    const auto environment = find_environment(connection, key);
+    if (!environment) return trials;
+    // In the order of an index: sorting and grouping would take longer than all the rest.
+    Statement statement(connection,
+                        "SELECT format, format_version, params, outcome = 'passed', warm_samples, warm_median_s, "
+                        "setup_s, bytes FROM trial WHERE matrix = ?1 AND environment = ?2 ORDER BY format, params, id");
+    statement.bind(key.pattern.text(), *environment);
+    std::optional<BriefTrial> last;
+    BriefTrial next;
+    while (statement.step()) {
+      next.read(statement);
+      const auto known = versions.find(next.format);
+      if (!catalogue.empty() && (known == versions.end() || known->second != next.version)) continue;
+      if (last && !next.is_of_same_candidate(*last)) last->add_to(trials);
+      last = next;
     }
+    if (last) last->add_to(trials);
     return trials;
   });
 }

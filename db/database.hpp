@@ -102,7 +102,7 @@ class Database {
   /// values of one type ("double"), however few bits they take.
   std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type);
 
-  /// Those trials() that passed.
+  /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
 
   /// Whether recorded() would know another matrix than the key's, without reading it.

@@ -249,7 +249,9 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   EXPECT_EQ(recorded[0].matrix.features.size(), matrix_record().features.size());
   const auto passed = database->passed(recorded[0].key);
   ASSERT_EQ(passed.size(), 2U) << "the last of each candidate that passed";
-  EXPECT_EQ(passed[1].measurement.warm.median, 2e-5);
+  EXPECT_EQ(passed[0].candidate.format, "a");
+  EXPECT_EQ(passed[0].measurement.warm.median, 2e-5);
+  EXPECT_EQ(passed[1].candidate.format, "b");
   EXPECT_EQ(database->passed(recorded[0].key, "b:1").size(), 1U);
   EXPECT_EQ(database->recorded("cuda", "double").size(), 1U);
   EXPECT_EQ(database->recorded("host", "float").size(), 1U) << "however few bits they take";
