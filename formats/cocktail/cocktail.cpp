@@ -163,7 +163,8 @@ template <class T>
 struct Choice {
   const Format<T>* format = nullptr;
   Params params;
-  double bytes = 0;         ///< of one product, stretched by imbalance
+  double bytes = 0;         ///< of one product
+  double stretched = 0;     ///< what choices are compared by
   bool lists_rows = false;  ///< CSR kernels over the rows that have nonzeros
 };
 
@@ -182,12 +183,12 @@ std::optional<Choice<T>> best_of_format(const Format<T>& candidate, const Featur
   for (auto& params : candidate.params(features, device).combinations()) {
     const auto cost = candidate.predict(features, params, device);
     if (!cost) continue;
-    const double bytes = stretched_bytes(*cost);
-    best = admitted.empty() ? bytes : std::min(best, bytes);
-    admitted.push_back({&candidate, std::move(params), bytes});
+    const double stretched = stretched_bytes(*cost);
+    best = admitted.empty() ? stretched : std::min(best, stretched);
+    admitted.push_back({&candidate, std::move(params), cost->bytes, stretched});
   }
   const auto first = std::find_if(admitted.begin(), admitted.end(),
-                                  [&](const Choice<T>& choice) { return choice.bytes <= alike_factor * best; });
+                                  [&](const Choice<T>& choice) { return choice.stretched <= alike_factor * best; });
   if (first == admitted.end()) return std::nullopt;
   return std::move(*first);
 }
@@ -202,6 +203,12 @@ Features without_empty_rows(Features features) {
 }
 
 template <class T>
+void add_bytes(Choice<T>& choice, double bytes) {
+  choice.bytes += bytes;
+  choice.stretched += bytes;
+}
+
+template <class T>
 std::optional<Choice<T>> best_of_listed_rows(const Features& features, const Device& device) {
   const auto* csr = find_format<T>("csr_vector");
   if (csr == nullptr) return std::nullopt;
@@ -209,7 +216,7 @@ std::optional<Choice<T>> best_of_listed_rows(const Features& features, const Dev
   auto choice = best_of_format<T>(*csr, listed, device);
   if (!choice) return std::nullopt;
   // The list itself.
-  choice->bytes += static_cast<double>(listed.rows) * 4;
+  add_bytes(*choice, static_cast<double>(listed.rows) * 4);
   choice->lists_rows = true;
   return choice;
 }
@@ -230,10 +237,10 @@ std::vector<Choice<T>> choices_for(const Features& features, const Device& devic
     // y is read too, and of x no more than there are nonzeros.
     const auto rows = features.rows - (choice.lists_rows ? features.empty_rows : 0);
     const auto x_unread = features.cols - std::min(features.cols, features.nnz);
-    choice.bytes += static_cast<double>(rows - x_unread) * sizeof(T);
+    add_bytes(choice, static_cast<double>(rows - x_unread) * sizeof(T));
   }
   std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice<T>& a, const Choice<T>& b) { return a.bytes < b.bytes; });
+                   [](const Choice<T>& a, const Choice<T>& b) { return a.stretched < b.stretched; });
   return choices;
 }
 
@@ -307,7 +314,7 @@ class Cocktail final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "cocktail",
-        .version = 2,
+        .version = 3,
         .summary = "long rows, dense diagonals or dense blocks apart from the rest, each in a format of its own",
         .paper =
             "Su, Keutzer, \"clSpMV: a cross-platform OpenCL SpMV framework on GPUs\", 2012; compared with by Gao, Qi, "

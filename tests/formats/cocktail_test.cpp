@@ -56,7 +56,7 @@ HostCsr<T> bands_and_strays(std::int64_t rows, std::int64_t bands, std::int64_t 
 /// Seven full 3 x 3 blocks in a row of blocks, and in every tenth row two nonzeros elsewhere; rows is no multiple of 3.
 template <class T>
 HostCsr<T> blocks_and_strays() {
-  constexpr std::int64_t rows = 3001;
+  constexpr std::int64_t rows = 39001;
   HostCsr<T> matrix;
   matrix.rows = matrix.cols = rows;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -277,13 +277,14 @@ std::map<std::int64_t, int> multiply_all(const std::vector<Scenario<T>>& all, co
   return multiplied;
 }
 
+// Smaller ones would be launches and waiting on a GPU, of which two parts have more.
 template <class T>
 std::vector<Scenario<T>> sums() {
   return {{"long_rows", long_and_short_rows<T>},
           {"long_rows_and_infinities", long_and_short_rows<T>, Entries::with_infinities},
-          {"few_strays", [] { return bands_and_strays<T>(5000, 7, 100); }},
-          {"many_strays", [] { return bands_and_strays<T>(5000, 21, 1); }},
-          {"strays_and_infinities", [] { return bands_and_strays<T>(2000, 9, 7); }, Entries::with_infinities},
+          {"few_strays", [] { return bands_and_strays<T>(40000, 7, 100); }},
+          {"many_strays", [] { return bands_and_strays<T>(40000, 21, 1); }},
+          {"strays_and_infinities", [] { return bands_and_strays<T>(40000, 9, 7); }, Entries::with_infinities},
           {"blocks", blocks_and_strays<T>}};
 }
 
