@@ -120,6 +120,10 @@ class Table {
     add("slice_span_mean", "columns", "mean over slices of 32 rows of their largest column - smallest column",
         field<&Features::slice_span_mean>);
     add("slice_span_max", "columns", "longest of these spans", field<&Features::slice_span_max>);
+    add("slice_diagonals_mean", "diagonals",
+        "mean over slices of 32 rows of the diagonals they meet; more than " + std::to_string(slice_diagonals_cap) +
+            " count as one more",
+        field<&Features::slice_diagonals_mean>);
   }
 
   void add_fill() {
@@ -129,7 +133,8 @@ class Table {
       add("block_fill_" + b, "ratio",
           "nonzeros over the elements of the aligned square blocks of " + b + " rows with any", fills[i]);
     }
-    add("sampled", "", "1 where block_fill was read from a sample of the rows", field<&Features::sampled>);
+    add("sampled", "", "1 where block_fill and slice_diagonals_mean were read from a sample of the rows",
+        field<&Features::sampled>);
     add("ell_padding", "ratio", "slots over nonzeros with every row padded to the longest",
         field<&Features::ell_padding>);
     const auto paddings = elements<&Features::sliced_ell_padding>(std::make_index_sequence<slice_sizes.size()>());

@@ -244,14 +244,27 @@ class BlockStamps {
   std::array<std::uint32_t*, block_sizes.size()> stamps_{};
 };
 
+/// The diagonals that the rows [first, last) meet, up to slice_diagonals_cap + 1.
+template <class Offset>
+Count diagonals_of_slice(const Pattern<Offset>& pattern, std::int64_t first, std::int64_t last) {
+  ValueSet met;
+  for (std::int64_t i = first; i < last; ++i) {
+    for (auto k = pattern.row_ptr[i]; k < pattern.row_ptr[i + 1] && !met.over_cap(); ++k) {
+      met.insert(diagonal_key(pattern.rows, i, pattern.col_idx[k]));
+    }
+  }
+  return static_cast<Count>(met.count());
+}
+
 /// Only as many threads as keep their stamps together smaller than the pattern, but one at least.
 int block_threads(std::int64_t nnz, std::size_t stamps) {
   const std::int64_t affordable = nnz / std::max<std::int64_t>(1, static_cast<std::int64_t>(stamps));
   return static_cast<int>(std::clamp<std::int64_t>(affordable, 1, std::max(1, omp_get_max_threads())));
 }
 
+/// What is read of a sample of the rows.
 template <class Offset>
-Sums count_blocks(const Pattern<Offset>& pattern) {
+Sums read_sample(const Pattern<Offset>& pattern) {
   const auto sample = RowSample::of(pattern.rows, pattern.nnz);
   const auto stamps = BlockStamps::size_for(pattern.cols);
   const int workers = block_threads(pattern.nnz, stamps);
@@ -269,6 +282,10 @@ Sums count_blocks(const Pattern<Offset>& pattern) {
       const std::int64_t i = sample.row(position);
       const auto npr = static_cast<std::size_t>(pattern.row_ptr[i + 1] - pattern.row_ptr[i]);
       counter.count_row(position, {pattern.col_idx + pattern.row_ptr[i], npr}, sums);
+      if (position % span_slice != 0) continue;
+      const Count met = diagonals_of_slice(pattern, i, std::min(i + span_slice, pattern.rows));
+      sums.slice_diagonals += met;
+      sums.met_slices += met > 0 ? 1 : 0;
     }
     partial[worker] = sums;
   };
@@ -320,7 +337,7 @@ Features extract_on_host(const CsrView<T>& matrix, const Offset* row_ptr) {
   Tally tally = read_rows(pattern, diagonals, long_rows);
   tally.sums.diagonals = static_cast<Count>(diagonals.count());
   if (matrix.nnz > 0) {
-    add_words(tally.sums, count_blocks(pattern));
+    add_words(tally.sums, read_sample(pattern));
     count_values(std::span<const T>(matrix.values, static_cast<std::size_t>(matrix.nnz)), tally.sums);
   }
   return finish(tally, matrix.rows, matrix.cols, matrix.nnz, long_rows.take());

@@ -22,9 +22,11 @@ inline constexpr int npr_bins = 33;
 inline constexpr std::array<int, 4> block_sizes = {2, 3, 4, 8};
 inline constexpr std::array<int, 4> slice_sizes = {16, 32, 64, 128};
 
-/// Diagonals and distinct values are counted exactly up to these caps; a count over its cap reads cap + 1.
+/// Diagonals, distinct values and the diagonals of a slice are counted exactly up to these caps; a count over its cap
+/// reads cap + 1.
 inline constexpr std::int64_t diagonals_cap = 4096;
 inline constexpr std::int64_t distinct_values_cap = 256;
+inline constexpr std::int64_t slice_diagonals_cap = 256;
 
 struct Features {
   std::int64_t rows = 0;
@@ -56,17 +58,20 @@ struct Features {
   /// Largest column - smallest column over the rows of a slice of 32: mean over slices that hold nonzeros, and longest.
   double slice_span_mean = 0;
   std::int64_t slice_span_max = 0;
+  /// Diagonals that the rows of a slice of 32 meet, up to slice_diagonals_cap: mean over slices that hold nonzeros.
+  double slice_diagonals_mean = 0;
 
   bool values_all_equal = false;       ///< bitwise; false without nnz
   std::int64_t distinct_values = 0;    ///< bit patterns, up to distinct_values_cap
   bool values_exact_in_float = false;  ///< all survive double -> float -> double bit for bit; false without nnz
-  bool sampled = false;                ///< block_fill was read from a sample of the block rows, see feature_sample_nnz
+  /// block_fill and slice_diagonals_mean were read from a sample of the rows, see feature_sample_nnz.
+  bool sampled = false;
 };
 
-/// Above this many nonzeros, block_fill is read from groups of rows, spaced evenly over the matrix, that hold about
-/// this many. Which ones depends on rows and nnz alone, so that the same matrix always gives the same numbers. Counting
-/// the blocks of four sizes costs as much as all other features: on large matrices a sample does, on small ones all of
-/// it.
+/// Above this many nonzeros, block_fill and slice_diagonals_mean are read from groups of rows, spaced evenly over the
+/// matrix, that hold about this many. Which ones depends on rows and nnz alone, so that the same matrix always gives
+/// the same numbers. Counting the blocks of four sizes costs as much as all other features: on large matrices a sample
+/// does, on small ones all of it.
 inline constexpr std::int64_t feature_sample_nnz = std::int64_t{1} << 17;
 
 /// One entry of the table that names, explains and reads every feature as a number.

@@ -94,6 +94,8 @@ void set_positions(const Tally& tally, Features& features) {
   features.sorted_columns = sums.descents == 0;
   features.slice_span_mean = ratio(static_cast<double>(sums.span), static_cast<double>(sums.spanned_slices));
   features.slice_span_max = static_cast<std::int64_t>(tally.maxima.span);
+  features.slice_diagonals_mean =
+      ratio(static_cast<double>(sums.slice_diagonals), static_cast<double>(sums.met_slices));
 }
 
 void set_values(const Sums& sums, Features& features) {

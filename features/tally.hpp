@@ -36,6 +36,8 @@ struct Sums {
   Count sampled_nnz = 0;  ///< in the rows of the RowSample
   Count long_groups = 0;  ///< of those rows: how the device shares its work, no feature
   std::array<Count, block_sizes.size()> blocks{};  ///< that hold sampled nonzeros
+  Count slice_diagonals = 0;                       ///< over sampled slices, of each up to slice_diagonals_cap + 1
+  Count met_slices = 0;                            ///< sampled slices that hold nonzeros
   Count distinct_values = 0;  ///< bit patterns other than that of 0, exact up to distinct_values_cap
   Count zero_values = 0;      ///< not 0 where the bit pattern of 0 is among the values; how many does not matter
   Count inexact_values = 0;   ///< not 0 where a value does not survive float; how many does not matter
@@ -75,11 +77,13 @@ struct Pattern {
   const std::int32_t* col_idx = nullptr;
 };
 
-/// Where b x b blocks are counted: groups of `group_rows` consecutive rows, `taken` of them at even distances. Groups
-/// are made of whole block rows of every size, so sampled rows put one below the other keep their blocks.
+/// Where b x b blocks and the diagonals of slices are counted: groups of `group_rows` consecutive rows, `taken` of them at even distances. Groups
+/// are made of whole block rows of every size and of whole slices, so sampled rows put one below the other keep their
+/// blocks.
 struct RowSample {
   static constexpr std::int64_t group_rows = 96;  // 4 times the least common multiple of 2, 3, 4 and 8
-  static_assert(group_rows % 3 == 0 && group_rows % 8 == 0);
+  static constexpr std::int64_t group_slices = group_rows / span_slice;
+  static_assert(group_rows % 3 == 0 && group_rows % 8 == 0 && group_rows % span_slice == 0);
 
   std::int64_t rows = 0;
   std::int64_t groups = 0;
@@ -163,6 +167,12 @@ AUTOSPMV_HD constexpr std::uint64_t value_slot(std::uint64_t bits) {
   constexpr int slot_bits = std::bit_width(value_slots) - 1;
   return (bits * 0x9e3779b97f4a7c15ULL) >> (64 - slot_bits);
 }
+
+/// A diagonal as a key that is not 0, which marks a free slot of those tables: they serve for diagonals of a slice too.
+AUTOSPMV_HD constexpr std::uint64_t diagonal_key(std::int64_t rows, std::int64_t i, std::int64_t j) {
+  return static_cast<std::uint64_t>(rows - i + j);
+}
+static_assert(slice_diagonals_cap == distinct_values_cap);
 
 /// `long_rows` are the lengths of the rows of long_row nonzeros and more, in any order.
 Features finish(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,

@@ -130,6 +130,7 @@ Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   features.sliced_ell_padding.fill(1);
   features.slice_span_mean = static_cast<double>(cols - 1);
   features.slice_span_max = cols - 1;
+  features.slice_diagonals_mean = slice_diagonals_cap + 1;
   features.distinct_values = distinct_values_cap + 1;
   return features;
 }

@@ -21,7 +21,7 @@ constexpr double mean_weight = 0.05;
 constexpr double mean_variance = 0.5;  // of what a format does on a matrix that is like no other
 
 // Those of a position, in its order.
-constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 1.4, 0.7, 2, 1.4, 0.2, 0.2, 0.5, 0.5, 1.4};
+constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 1.4, 0.7, 2, 1.4, 0.2, 0.2, 0.5, 0.5, 1.4, 0.5};
 
 // More than these say little new.
 constexpr std::size_t most_neighbours = 6;
@@ -75,7 +75,8 @@ Position position_of(const Features& f, std::size_t value_bytes) {
           log2_of(std::max(1.0, f.sliced_ell_padding[1])),
           log2_of((1 + f.slice_span_mean) / cols),
           std::log2(1 + static_cast<double>(f.diagonals)),
-          std::log2(1 + static_cast<double>(f.npr_percentile[3]))};
+          std::log2(1 + static_cast<double>(f.npr_percentile[3])),
+          log2_of(std::max(1.0, f.slice_diagonals_mean / mean))};
 }
 
 double distance(const Params& a, const Params& b) {

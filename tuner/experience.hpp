@@ -33,7 +33,7 @@ std::string_view name_of(Tier tier);
 
 /// Where a matrix lies among others: sizes, lengths of rows and their spread, blocks, diagonals, locality. Logarithms
 /// where ratios count.
-inline constexpr std::size_t position_size = 15;
+inline constexpr std::size_t position_size = 16;
 using Position = std::array<double, position_size>;
 Position position_of(const Features& features, std::size_t value_bytes);
 

@@ -15,6 +15,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
 #include "features/tally.hpp"
@@ -165,21 +166,6 @@ class Workspace {
 
 // ---- Nonzeros
 
-/// The row that holds nonzero k, by all lanes of a warp together: a step of one load leaves a 32nd of the rows.
-template <class Offset>
-__device__ std::int64_t row_holding_for_warp(const Offset* row_ptr, std::int64_t rows, std::int64_t k) {
-  std::int64_t low = 0;
-  for (std::int64_t size = rows; size > 1;) {
-    const std::int64_t step = (size + warp_size - 1) / warp_size;
-    const std::int64_t probe = lane() * step;
-    const unsigned before = __ballot_sync(all_lanes, probe < size && row_ptr[low + probe] <= k);
-    const std::int64_t last = (31 - __clz(static_cast<int>(before))) * step;
-    low += last;
-    size = min(step, size - last);
-  }
-  return low;
-}
-
 /// The diagonals met so far, a bit for each.
 class Diagonals {
  public:
@@ -235,7 +221,7 @@ __device__ void read_nonzeros(const Pattern<Offset>& pattern, unsigned* diagonal
   LaneCounts counts;
   bool few_diagonals = __any_sync(all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
   const WarpShare share = share_of_warp(pattern.nnz, part);
-  std::int64_t i = share.first < share.last ? row_holding_for_warp(pattern.row_ptr, pattern.rows, share.first) : 0;
+  std::int64_t i = share.first < share.last ? part_of_by_warp(pattern.row_ptr, pattern.rows, share.first) : 0;
   for (std::int64_t step = share.first; step < share.last; step += warp_size) {
     const std::int64_t k = step + lane();
     std::int64_t diagonal = -1;
@@ -535,6 +521,30 @@ __device__ void count_blocks(const Pattern<Offset>& pattern, const RowSample& sa
   counter.add_to(block);
 }
 
+/// A block of threads takes a slice of the sampled rows after another.
+template <class Offset>
+__device__ void count_slice_diagonals(const Pattern<Offset>& pattern, const RowSample& sample, Part part,
+                                      const BlockTally& block) {
+  __shared__ BlockValueTable met;
+  for (std::int64_t slice = part.block; slice < sample.taken * RowSample::group_slices; slice += part.blocks) {
+    const std::int64_t first = sample.row(slice * span_slice);
+    if (first >= pattern.rows) break;
+    met.clear();
+    const std::int64_t end = pattern.row_ptr[min(first + span_slice, pattern.rows)];
+    std::int64_t i = first;
+    for (std::int64_t k = pattern.row_ptr[first] + threadIdx.x; k < end; k += default_block) {
+      i = part_near(pattern.row_ptr, i, pattern.rows, k);
+      if (!met.insert(diagonal_key(pattern.rows, i, pattern.col_idx[k]))) break;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && met.found() > 0) {
+      block.sums().slice_diagonals += min(Count{met.found()}, Count{slice_diagonals_cap + 1});
+      ++block.sums().met_slices;
+    }
+    __syncthreads();
+  }
+}
+
 template <class Offset>
 __global__ void __launch_bounds__(default_block)
     count_long_groups(Pattern<Offset> pattern, RowSample sample, std::int64_t most_steps,
@@ -557,6 +567,10 @@ constexpr std::int64_t enough_blocks = 1024;
 unsigned blocks_for_sample(const RowSample& sample) {
   return static_cast<unsigned>(sample.taken *
                                std::max<std::int64_t>(1, enough_blocks / std::max<std::int64_t>(1, sample.taken)));
+}
+
+unsigned blocks_for_slices(const RowSample& sample) {
+  return static_cast<unsigned>(std::min(enough_blocks, sample.taken * RowSample::group_slices));
 }
 
 template <class Offset>
@@ -672,11 +686,12 @@ struct Reading {
 /// How many blocks have each role, in the order in which they start.
 struct Roles {
   unsigned count_blocks;
+  unsigned slices;
   unsigned values;
   unsigned rows;
   unsigned nonzeros;
 
-  [[nodiscard]] unsigned blocks() const { return count_blocks + values + rows + nonzeros; }
+  [[nodiscard]] unsigned blocks() const { return count_blocks + slices + values + rows + nonzeros; }
 };
 
 template <class T, class Offset>
@@ -687,7 +702,9 @@ __global__ void __launch_bounds__(default_block) read_matrix(Reading<T, Offset> 
   if (index < roles.count_blocks) {
     count_blocks(reading.pattern, reading.sample, Above::width, reading.long_groups, {index, roles.count_blocks}, block,
                  *reading.tally);
-  } else if ((index -= roles.count_blocks) < roles.values) {
+  } else if ((index -= roles.count_blocks) < roles.slices) {
+    count_slice_diagonals(reading.pattern, reading.sample, {index, roles.slices}, block);
+  } else if ((index -= roles.slices) < roles.values) {
     read_values(reading.values, reading.pattern.nnz, reading.value_table, {index, roles.values}, block, *reading.tally);
   } else if ((index -= roles.values) < roles.rows) {
     read_rows(reading.pattern, reading.long_rows, {index, roles.rows}, block, *reading.tally);
@@ -743,6 +760,7 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
   const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, matrix.col_idx};
   const auto sample = RowSample::of(matrix.rows, matrix.nnz);
   const Roles roles{.count_blocks = matrix.nnz > 0 ? blocks_for_sample(sample) : 0,
+                    .slices = matrix.nnz > 0 ? blocks_for_slices(sample) : 0,
                     .values = blocks_for_shares(matrix.nnz),
                     .rows = matrix.rows > 0 ? blocks_for_warps((matrix.rows + largest_slice - 1) / largest_slice) : 0,
                     .nonzeros = blocks_for_shares(matrix.nnz)};

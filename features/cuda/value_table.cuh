@@ -33,6 +33,9 @@ class BlockValueTable {
 
   __device__ bool insert(Count bits) { return cuda::insert(slots_, bits, &found_); }
 
+  /// How many were inserted, above the cap where there are too many. After a barrier.
+  [[nodiscard]] __device__ unsigned found() const { return found_; }
+
   /// Adds to the table of all blocks, whose count ends above the cap where there are too many.
   __device__ void merge_into(Count* table, Count* found) {
     __syncthreads();

@@ -32,13 +32,16 @@ double most_diagonals(const Features& features, std::int64_t hack) {
   return most;
 }
 
-// The features do not tell how alike neighbouring rows are. Counting does, and costs less than a product or two, so the
-// guess is a hopeful one: refusing here what would have won is the worse mistake.
+// Rows of the same diagonals meet no more in a longer hack, rows that have nothing in common as many more as there are
+// more of them. What slices of 32 rows meet tells what lies between.
 double expected_diagonals(const Features& features, std::int64_t hack) {
   const double fewest = fewest_diagonals(features, hack);
   const double most = std::max(fewest, most_diagonals(features, hack));
-  constexpr double doubt = 1.0 / 8;
-  return fewest > 0 ? fewest * std::pow(most / fewest, doubt) : 0;
+  if (fewest <= 0) return 0;
+  const double of_slice = std::max(1.0, features.slice_diagonals_mean / features.npr_mean);
+  constexpr double slice = 32;
+  const double growth = std::min(1.0, std::log(of_slice) / std::log(slice));
+  return std::clamp(features.npr_mean * std::pow(static_cast<double>(hack), growth), fewest, most);
 }
 
 template <class T>

@@ -118,13 +118,21 @@ void oracle_positions(const HostCsr<T>& matrix, Features& f) {
 }
 
 template <class T>
-void oracle_blocks(const HostCsr<T>& matrix, Features& f) {
+void oracle_sample(const HostCsr<T>& matrix, Features& f) {
   const auto sample = RowSample::of(matrix.rows, matrix.nnz());
   std::vector<bool> is_sampled(static_cast<std::size_t>(matrix.rows));
   for (std::int64_t position = 0; position < sample.size(); ++position) {
     is_sampled[static_cast<std::size_t>(sample.row(position))] = true;
   }
   f.sampled = sample.size() < matrix.rows;
+  std::map<std::int64_t, std::set<std::int64_t>> slices;
+  for_each_nonzero(matrix, [&](std::int64_t i, std::int64_t j) {
+    if (is_sampled[static_cast<std::size_t>(i)]) slices[i / 32].insert(j - i);
+  });
+  for (const auto& [slice, diagonals] : slices) {
+    const auto count = std::min(static_cast<std::int64_t>(diagonals.size()), slice_diagonals_cap + 1);
+    f.slice_diagonals_mean += static_cast<double>(count) / static_cast<double>(slices.size());
+  }
   for (std::size_t s = 0; s < block_sizes.size(); ++s) {
     const int b = block_sizes[s];
     Positions blocks;
@@ -169,7 +177,7 @@ Features oracle(const HostCsr<T>& matrix) {
     f.sliced_ell_padding[s] = padding(lengths, static_cast<std::size_t>(slice_sizes[s]), f.nnz);
   }
   oracle_positions(matrix, f);
-  oracle_blocks(matrix, f);
+  oracle_sample(matrix, f);
   oracle_values(matrix, f);
   return f;
 }
