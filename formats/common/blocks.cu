@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/blocks_steps.hpp"
@@ -38,7 +39,7 @@ __device__ void for_each_nonzero(const Rows<Offset>& matrix, const Body& body) {
   const auto first = global_thread() / cuda::warp_size * nonzeros_of_warp;
   if (first >= matrix.nnz) return;
   const auto last = min(static_cast<long long>(matrix.nnz), static_cast<long long>(first + nonzeros_of_warp));
-  auto row = part_of(matrix.row_ptr, matrix.rows, first);
+  auto row = cuda::part_of_by_warp(matrix.row_ptr, matrix.rows, first);
   for (auto k = first + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {
     row = part_near(matrix.row_ptr, row, matrix.rows, k);
     body(row, k);
@@ -162,47 +163,61 @@ std::int32_t flag_firsts(const Rows<Offset>& matrix, Array<std::int32_t>& flags,
   return cuda::read(static_cast<const std::int32_t*>(faults.data()), stream);
 }
 
+constexpr unsigned all_lanes = 0xffffffffU;
+
 // Visits the nonzeros of the first row of a block row, a warp of them at a time: body(whether it is the first of its
 // block, block). True where all rows of the block row are sorted and meet the same blocks, nonzero by
 // nonzero, as those of the unknowns of a mesh node do: then one of them tells the blocks of all.
 template <class Offset, class Body>
 __device__ bool for_each_in_first_row(const Rows<Offset>& matrix, std::int64_t block_row, const Body& body) {
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   const auto top = block_row * matrix.r;
-  const auto bottom = min(static_cast<long long>(top + matrix.r), static_cast<long long>(matrix.rows));
-  const std::int64_t begin = matrix.row_ptr[top];
-  const std::int64_t length = matrix.row_ptr[top + 1] - begin;
+  const int rows = static_cast<int>(min(static_cast<long long>(matrix.r), static_cast<long long>(matrix.rows - top)));
+  // Lane i holds where row i begins, so that the rows' loads need not wait for each other.
+  const auto start = static_cast<long long>(matrix.row_ptr[top + min(lane, rows)]);
+  const std::int64_t length = __shfl_sync(all_lanes, start, 1) - __shfl_sync(all_lanes, start, 0);
+  const auto next = __shfl_down_sync(all_lanes, start, 1);
+  if (!__all_sync(all_lanes, static_cast<int>(lane >= rows || next - start == length))) return false;
   bool alike = true;
-  for (auto row = top + 1; row < bottom; ++row)
-    alike = alike && matrix.row_ptr[row + 1] - matrix.row_ptr[row] == length;
-  if (!alike) return false;
   for (std::int64_t base = 0; base < length; base += cuda::warp_size) {
-    const auto k = base + threadIdx.x % cuda::warp_size;
+    const auto k = base + lane;
     const bool there = k < length;
     std::uint32_t block = 0;
     bool first = there;
-    for (auto row = top; there && row < bottom; ++row) {
-      const auto* columns = matrix.col_idx + matrix.row_ptr[row];
-      const auto own = matrix.block_of(columns[k]);
-      if (row == top) block = own;
-      alike = alike && own == block && (k == 0 || columns[k - 1] < columns[k]);
+    for (int row = 0; row < rows; ++row) {
+      const auto* columns = matrix.col_idx + __shfl_sync(all_lanes, start, row);
+      const std::int32_t column = there ? columns[k] : 0;
+      std::int32_t before = __shfl_up_sync(all_lanes, column, 1);
+      if (lane == 0) before = k > 0 ? columns[k - 1] : -1;
+      const auto own = matrix.block_of(column);
+      if (row == 0) {
+        block = own;
+        first = there && (k == 0 || matrix.block_of(before) != own);
+      }
+      alike = alike && (!there || (own == block && before < column));
     }
-    if (there && k > 0) first = matrix.block_of(matrix.col_idx[begin + k - 1]) != block;
     body(first, block);
   }
-  return __all_sync(0xffffffffU, static_cast<int>(alike)) != 0;
+  return __all_sync(all_lanes, static_cast<int>(alike)) != 0;
 }
 
-// A warp a block row, as long as no other has found one whose rows differ.
+// A warp a block row, of every `step`-th one, as long as no other has found one whose rows differ. Where none has, the
+// rows of a block row have as many nonzeros each, and what comes before it is a multiple of r: `found` has room for the
+// blocks from a nonzero of one of its rows on.
 template <class Offset>
-__global__ void count_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, std::int32_t* counts,
-                                    std::int32_t* unlike) {
-  const auto block_row = global_thread() / cuda::warp_size;
+__global__ void find_alike_kernel(Rows<Offset> matrix, std::int64_t block_rows, std::int64_t step, std::int32_t* counts,
+                                  std::int32_t* found, std::int32_t* unlike) {
+  const auto block_row = global_thread() / cuda::warp_size * step;
   if (block_row >= block_rows) return;
   const bool hopeless = *static_cast<volatile std::int32_t*>(unlike) != 0;
-  if (__any_sync(0xffffffffU, static_cast<int>(hopeless)) != 0) return;
+  if (__any_sync(all_lanes, static_cast<int>(hopeless)) != 0) return;
+  const auto before_lane = (1U << threadIdx.x % cuda::warp_size) - 1;
+  std::int32_t* const place = found + matrix.row_ptr[block_row * matrix.r] / matrix.r;
   std::int32_t count = 0;
-  const bool alike = for_each_in_first_row(matrix, block_row, [&](bool first, std::uint32_t /*block*/) {
-    count += __popc(__ballot_sync(0xffffffffU, static_cast<int>(first)));
+  const bool alike = for_each_in_first_row(matrix, block_row, [&](bool first, std::uint32_t block) {
+    const auto firsts = __ballot_sync(all_lanes, static_cast<int>(first));
+    if (first) place[count + __popc(firsts & before_lane)] = static_cast<std::int32_t>(block);
+    count += __popc(firsts);
   });
   if (threadIdx.x % cuda::warp_size != 0) return;
   counts[block_row] = count;
@@ -210,17 +225,16 @@ __global__ void count_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows
 }
 
 template <class Offset>
-__global__ void list_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, const std::int32_t* block_ptr,
-                                   std::int32_t* block_columns) {
+__global__ void gather_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, const std::int32_t* block_ptr,
+                                     const std::int32_t* found, std::int32_t* block_columns) {
   const auto block_row = global_thread() / cuda::warp_size;
   if (block_row >= block_rows) return;
-  const auto before_lane = (1U << threadIdx.x % cuda::warp_size) - 1;
-  std::int32_t place = block_ptr[block_row];
-  for_each_in_first_row(matrix, block_row, [&](bool first, std::uint32_t block) {
-    const auto firsts = __ballot_sync(0xffffffffU, static_cast<int>(first));
-    if (first) block_columns[place + __popc(firsts & before_lane)] = static_cast<std::int32_t>(block);
-    place += __popc(firsts);
-  });
+  const std::int32_t first = block_ptr[block_row];
+  const std::int32_t count = block_ptr[block_row + 1] - first;
+  const std::int32_t* const place = found + matrix.row_ptr[block_row * matrix.r] / matrix.r;
+  for (auto i = static_cast<std::int32_t>(threadIdx.x % cuda::warp_size); i < count; i += cuda::warp_size) {
+    block_columns[first + i] = place[i];
+  }
 }
 
 std::optional<Refusal> refuse_scratch(double bytes, Place place) {
@@ -229,26 +243,35 @@ std::optional<Refusal> refuse_scratch(double bytes, Place place) {
 }
 
 // False, and nothing found, unless in every block row all rows meet the same blocks: most matrices of dense blocks are
-// such, and cost a fraction of what any pattern does.
+// such, and cost a fraction of what any pattern does. Some block rows are looked at first: one of them shows it of
+// nearly every matrix that is none.
 template <class Offset>
 bool find_alike(const Rows<Offset>& matrix, std::int64_t block_rows, BlockPattern& pattern, Place place,
                 Stream stream) {
-  auto& counts = pattern.block_ptr;
-  Array<std::int32_t> unlike(1, place);
-  fill_bytes(unlike.data(), 0, sizeof(std::int32_t), place, stream);
-  fill_bytes(counts.data() + block_rows, 0, sizeof(std::int32_t), place, stream);
-  const auto grid = cuda::grid_for(block_rows * cuda::warp_size);
-  count_blocks_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, block_rows, counts.data(),
-                                                                       unlike.data());
-  cuda::check_launch();
-  if (cuda::read(static_cast<const std::int32_t*>(unlike.data()), stream) != 0) return false;
   // A block has a nonzero in each row, so that there are fewer blocks than `most_blocks` if there are fewer nonzeros.
   if (matrix.nnz > most_blocks) return false;
+  auto& counts = pattern.block_ptr;
+  Array<std::int32_t> unlike(1, place);
+  // The last block row may have fewer rows than the others.
+  Array<std::int32_t> found(static_cast<std::size_t>(matrix.rows % matrix.r == 0 ? matrix.nnz / matrix.r : matrix.nnz),
+                            place);
+  fill_bytes(unlike.data(), 0, sizeof(std::int32_t), place, stream);
+  fill_bytes(counts.data() + block_rows, 0, sizeof(std::int32_t), place, stream);
+  const auto look_at = [&](std::int64_t step) {
+    const auto grid = cuda::grid_for((block_rows + step - 1) / step * cuda::warp_size);
+    find_alike_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, block_rows, step, counts.data(),
+                                                                       found.data(), unlike.data());
+    cuda::check_launch();
+    return cuda::read(static_cast<const std::int32_t*>(unlike.data()), stream) == 0;
+  };
+  constexpr std::int64_t some = 1024;
+  if (block_rows > 4 * some && !look_at(block_rows / some)) return false;
+  if (!look_at(1)) return false;
   cuda::exclusive_scan(counts.data(), counts.data(), block_rows + 1, place, stream);
   const auto blocks = cuda::read(static_cast<const std::int32_t*>(counts.data()) + block_rows, stream);
   pattern.block_columns = Array<std::int32_t>(static_cast<std::size_t>(blocks), place);
-  list_blocks_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, block_rows, counts.data(),
-                                                                      pattern.block_columns.data());
+  gather_blocks_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+      matrix, block_rows, counts.data(), found.data(), pattern.block_columns.data());
   cuda::check_launch();
   return true;
 }
@@ -325,10 +348,12 @@ constexpr int tile_bytes = 8192;  // that a warp has in shared memory
 
 // A warp takes `together` neighbouring block rows, of one slice or of slices of one, puts their nonzeros in their
 // places in shared memory, so many chunks of all of them at a time as there is room for, and writes those out as they
-// lie. So neighbouring lanes read neighbouring nonzeros, write neighbouring slots, and write every slot there is.
+// lie. So neighbouring lanes read neighbouring nonzeros, write neighbouring slots, and write every slot there is. Each
+// time all nonzeros are read again: where that would be often, they are put where they belong at once.
 template <class T, class Offset>
 __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, int together, T* slots) {
   constexpr int in_flight = 8;
+  constexpr int most_tiles = 4;
   constexpr int tile_slots = tile_bytes / static_cast<int>(sizeof(T));
   __shared__ T tiles[fill_warps][tile_slots];
   T* tile = tiles[threadIdx.x / cuda::warp_size];
@@ -359,8 +384,9 @@ __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView bloc
   const std::int64_t bottom = clipped(end_block_row);
   const std::int64_t last = matrix.row_ptr[bottom];
 
-  // Those of the chunks [from, from + chunks_of_tile); true where there are nonzeros after them.
-  const auto put = [&](std::int64_t from) {
+  // Those of the chunks [from, from + room) into planes that are `stride` apart; true where there are nonzeros after
+  // them.
+  const auto put = [&](std::int64_t from, std::int64_t room, T* planes, auto stride) {
     auto row = top - 1;
     std::int64_t begin = 0;
     std::int64_t end = matrix.row_ptr[top];
@@ -386,10 +412,10 @@ __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView bloc
       const auto block = matrix.block_of(column);
       const auto guess = static_cast<std::uint32_t>(k - begin) / static_cast<std::uint32_t>(matrix.c);
       const auto chunk = before + find_block(block_columns, blocks.slice, count, block, guess) - from;
-      more = more || chunk >= chunks_of_tile;
-      if (chunk < 0 || chunk >= chunks_of_tile) return;
+      more = more || chunk >= room;
+      if (chunk < 0 || chunk >= room) return;
       const auto j = static_cast<int>(column - static_cast<std::int64_t>(block) * matrix.c);
-      tile[(static_cast<int>(chunk) * matrix.c + j) * width + row_of_tile] = as_present(value);
+      planes[(static_cast<decltype(stride)>(chunk) * matrix.c + j) * stride + row_of_tile] = as_present(value);
     };
     for (auto first = end + lane; first < last; first += in_flight * cuda::warp_size) {
       std::int32_t column[in_flight];
@@ -408,9 +434,21 @@ __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView bloc
         if (k < last) add(k, column[i], value[i]);
       }
     }
-    return __any_sync(0xffffffffU, static_cast<int>(more)) != 0;
+    return __any_sync(all_lanes, static_cast<int>(more)) != 0;
   };
 
+  if (chunks > most_tiles * chunks_of_tile) {
+    int row_of_plane = lane % width;
+    for (std::int64_t p = lane / width; p < chunks * matrix.c; p += cuda::warp_size / width) {
+      to[p * plane + row_of_plane] = T{0};
+      row_of_plane += cuda::warp_size % width;
+      p += row_of_plane >= width ? 1 : 0;
+      row_of_plane -= row_of_plane >= width ? width : 0;
+    }
+    __syncwarp();
+    put(0, chunks, to, plane);
+    return;
+  }
   bool more = true;
   for (std::int64_t from = 0; from < chunks; from += chunks_of_tile) {
     const auto now =
@@ -418,7 +456,7 @@ __global__ void fill_kernel(Rows<Offset> matrix, const T* values, BlockView bloc
     const int size = now * matrix.c * width;
     for (int i = lane; i < size; i += cuda::warp_size) tile[i] = T{0};
     __syncwarp();
-    if (more) more = put(from);
+    if (more) more = put(from, chunks_of_tile, tile, width);
     __syncwarp();
     T* planes = to + from * matrix.c * plane;
     for (int i = lane; i < size; i += cuda::warp_size) {

@@ -6,6 +6,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 
 namespace autospmv::formats::device {
@@ -18,18 +19,33 @@ __device__ __forceinline__ std::int64_t global_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// A block searches all rows for those of its first and last nonzero, and its threads only what lies between.
+// A block searches all rows for those of its first and last nonzero, and its threads only what lies between: in shared
+// memory, unless so many empty rows lie there too that they do not fit.
 template <class Offset>
 __global__ void expand_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of) {
+  constexpr int most_starts = 2048;
+  __shared__ std::int32_t starts[most_starts];
   __shared__ std::int64_t ends[2];
   const auto first = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x * items);
   const auto last = min(nnz, first + static_cast<std::int64_t>(blockDim.x * items));
-  if (threadIdx.x < 2) ends[threadIdx.x] = part_of(row_ptr, rows, threadIdx.x == 0 ? first : last - 1);
+  const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
+  if (warp < 2) {
+    const auto end = cuda::part_of_by_warp(row_ptr, rows, warp == 0 ? first : last - 1);
+    if (threadIdx.x % cuda::warp_size == 0) ends[warp] = end;
+  }
   __syncthreads();
   const auto first_row = ends[0];
   const auto block_rows = ends[1] + 1 - first_row;
+  const bool fits = block_rows <= most_starts;
+  for (auto row = static_cast<int>(threadIdx.x); fits && row < block_rows; row += static_cast<int>(blockDim.x)) {
+    // The first row may have begun long before.
+    starts[row] = static_cast<std::int32_t>(max(static_cast<long long>(row_ptr[first_row + row] - first), 0LL));
+  }
+  __syncthreads();
   for (auto k = first + threadIdx.x; k < last; k += blockDim.x) {
-    row_of[k] = static_cast<std::int32_t>(first_row + part_of(row_ptr + first_row, block_rows, k));
+    const std::int64_t row = fits ? part_of(starts, static_cast<int>(block_rows), static_cast<int>(k - first))
+                                  : part_of(row_ptr + first_row, block_rows, k);
+    row_of[k] = static_cast<std::int32_t>(first_row + row);
   }
 }
 

@@ -180,6 +180,18 @@ TEST(Blocks, LongAndEmptyRows) {
   }
 }
 
+TEST(Blocks, RowsOfManyThousands) {
+  // More than a conversion holds in shared memory at a time, many times over.
+  const auto length = [](std::int64_t row) { return 3000 + 450 * (row % 4); };
+  for (const std::int64_t step : {1, 1009}) {
+    const auto matrix = from_lengths<double>(24, 5003, length, step);
+    for (const std::int64_t slice : {1, 4}) {
+      expect_blocks(matrix, {2, 2, slice});
+      expect_blocks(matrix, {3, 5, slice});
+    }
+  }
+}
+
 TEST(Blocks, NothingToStore) {
   for (const auto& [rows, cols] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 9}, {7, 0}, {33, 5}}) {
     const auto matrix = from_lengths<double>(rows, cols, [](std::int64_t) { return 0; });
