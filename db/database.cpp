@@ -640,17 +640,6 @@ std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string
   });
 }
 
-bool Database::knows_others(const TrialKey& key) {
-  return impl_->attempt([&](Connection& connection) {
-    Statement statement(connection,
-                        "SELECT 1 FROM trial JOIN environment ON environment.id = environment WHERE backend = ?1 "
-                        "AND (value_type = ?2 OR value_type LIKE ?2 || ' %') "
-                        "AND matrix <> ?3 AND matrix IN (SELECT matrix FROM feature) LIMIT 1");
-    const auto type = std::string_view(key.value_type).substr(0, key.value_type.find(' '));
-    return statement.bind(key.backend, type, key.pattern.text()).step();
-  });
-}
-
 std::vector<std::pair<std::string, double>> Database::coefficients(const std::string& backend,
                                                                    const std::string& device) {
   return impl_->attempt([&](Connection& connection) {

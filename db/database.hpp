@@ -105,9 +105,6 @@ class Database {
   /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
 
-  /// Whether recorded() would know another matrix than the key's, without reading it.
-  bool knows_others(const TrialKey& key);
-
   /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may
   /// have written.
   std::vector<std::pair<std::string, double>> coefficients(const std::string& backend, const std::string& device);

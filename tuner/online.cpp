@@ -5,6 +5,7 @@
 #include <exception>
 #include <iterator>
 #include <random>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -185,9 +186,19 @@ void Online<T>::collect() {
     if (!ride.watch->stopped()) return;
     ride.seconds = ride.watch->seconds();
     ride.state = Ride::State::done;
+    if (ride.seconds > hopeless_factor * best_seconds_) pass_over_idle_rides();
   }
   const auto done = [](const Ride& ride) { return ride.state == Ride::State::done; };
   if (std::all_of(rides_.begin(), rides_.end(), done)) changed_.notify_all();
+}
+
+template <class T>
+void Online<T>::pass_over_idle_rides() {
+  for (auto& ride : rides_) {
+    if (ride.state != Ride::State::idle) continue;
+    ride.state = Ride::State::done;
+    ride.seconds = 0;
+  }
 }
 
 template <class T>
@@ -247,17 +258,12 @@ bool Online<T>::search() {
   const auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
   auto& first = *runners_.front();
   try_first(first);
-  const auto first_record = first.record;
+  if (!stopping()) try_estimate();
   const auto search = make_search(task_.prospects, Effort::measure, context_.limits());
   while (const auto* const prospect = search->next()) {
     if (stopping()) return false;
-    const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
-      return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
-    });
-    if (prospect->candidate == first_record.candidate) {
-      search->report(first_record.measurement, 0);
-    } else if (before != known.end()) {
-      search->report(before->measurement, 0);
+    if (const auto* before = measured(prospect->candidate, known)) {
+      search->report(*before, 0);
     } else {
       if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
       double seconds = 0;
@@ -267,6 +273,18 @@ bool Online<T>::search() {
     free_losers();
   }
   return !stopping();
+}
+
+template <class T>
+const Measurement* Online<T>::measured(const Candidate& candidate, const std::vector<TrialRecord>& earlier) const {
+  const std::span<const TrialRecord> now(records_);
+  for (const auto records : {now, std::span(earlier)}) {
+    const auto found = std::find_if(records.begin(), records.end(), [&](const TrialRecord& record) {
+      return record.candidate == candidate && record.measurement.outcome != Outcome::timed_out;
+    });
+    if (found != records.end()) return &found->measurement;
+  }
+  return nullptr;
 }
 
 template <class T>
@@ -300,6 +318,16 @@ void Online<T>::try_first(Runner& runner) {
   } else if (ride(runner)) {
     judge(runner);
   }
+}
+
+template <class T>
+void Online<T>::try_estimate() {
+  const auto estimates = by_estimate(task_.prospects, context_.limits(), task_.described.csr_bytes);
+  if (estimates.empty() || estimates.front()->prediction.tier == Tier::model) return;
+  if (measured(estimates.front()->candidate, {}) != nullptr) return;
+  double seconds = 0;
+  try_candidate(*estimates.front(), seconds);
+  free_losers();
 }
 
 template <class T>
@@ -360,7 +388,14 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
       measurement.setup_seconds = seconds_since(start);
       op = std::move(*built);
       measurement.bytes = op->bytes();
-      verify(*op, measurement);
+      const double limit = hopeless_factor * best_seconds_;
+      double seconds = verify(*op, measurement);
+      // The first product of a kernel in a process loads it, which may take longer than any product.
+      if (seconds > limit && measurement.outcome == Outcome::passed) seconds = verifier_->time(*op);
+      if (seconds > limit && measurement.outcome == Outcome::passed) {
+        measurement.warm = summarize({seconds});
+        op.reset();
+      }
     } else {
       measurement.outcome = Outcome::refused;
       measurement.detail = built.reason();
@@ -379,14 +414,14 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
 template <class T>
 void Online<T>::complain(const TrialRecord& record) const {
   const auto& [outcome, detail] = std::tie(record.measurement.outcome, record.measurement.detail);
-  if (outcome == Outcome::refused) return;
+  if (outcome == Outcome::refused || outcome == Outcome::passed) return;
   context_.logger().error("{}: {}: {}", record.candidate.text(), name_of(outcome), detail);
 }
 
 template <class T>
-void Online<T>::verify(const Operator<T>& op, Measurement& measurement) {
+double Online<T>::verify(const Operator<T>& op, Measurement& measurement) {
   if (!verifier_) verifier_ = std::make_unique<Verifier<T>>(task_.matrix, context_.device(), std::random_device{}());
-  verifier_->verify(op, measurement);
+  return verifier_->verify(op, measurement);
 }
 
 // Waits until products have used it often enough; false where the tuning was stopped before.
@@ -415,7 +450,10 @@ bool Online<T>::ride(Runner& runner) {
     return true;
   }
   std::vector<double> samples;
-  for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) samples.push_back(one->seconds);
+  for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) {
+    if (one->seconds > 0) samples.push_back(one->seconds);
+  }
+  if (samples.empty()) samples.push_back(rides_.front().seconds);
   runner.record.measurement.warm = summarize(std::move(samples));
   return true;
 }
@@ -432,6 +470,7 @@ void Online<T>::judge(Runner& runner) {
   best_total_ = total;
   const std::scoped_lock lock(mutex_);
   best_ = &runner;
+  best_seconds_ = runner.record.measurement.warm.median;
 }
 
 template <class T>

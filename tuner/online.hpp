@@ -40,8 +40,9 @@ struct OnlineTask {
 /// end the trials are in the database, the losers are freed, the thread is gone, and a product is a product.
 ///
 /// Every product is one that the caller asked for, except for one reference product a set of values and one product of
-/// each candidate, which verify it. Products never wait for the background thread, and allocate nothing. Which
-/// candidate one uses depends on time: its last bits may differ from call to call until the tuning has settled.
+/// each candidate, which verify it, and a second one where that seemed too slow for it to ride at all. Products never
+/// wait for the background thread, and allocate nothing. Which candidate one uses depends on time: its last bits may
+/// differ from call to call until the tuning has settled.
 template <class T>
 class Online {
  public:
@@ -73,6 +74,8 @@ class Online {
   static constexpr int warm_up_rides = 2;
   static constexpr int timed_rides = 7;
   static constexpr int most_streams = 32;  // in which unmeasured products are followed
+  // This much slower than the best, a candidate rides no more, or never.
+  static constexpr double hopeless_factor = 4;
 
   // An operator that products may use.
   struct Runner {
@@ -86,7 +89,7 @@ class Online {
     enum class State : std::uint8_t { idle, launching, running, done };
     std::unique_ptr<Stopwatch> watch;
     State state = State::idle;
-    double seconds = 0;
+    double seconds = 0;  // 0: passed over
   };
   // The last of the other products of a runner in a stream.
   struct Use {
@@ -100,9 +103,15 @@ class Online {
   bool search();
   void prepare();
   void try_first(Runner& runner);
+  /// What is predicted to be the best, before any other: most products come while the short list is tried.
+  void try_estimate();
   Measurement try_candidate(const Prospect& prospect, double& seconds);
+  /// What is known of it by now: of this tuning, or of an earlier one.
+  [[nodiscard]] const Measurement* measured(const Candidate& candidate, const std::vector<TrialRecord>& earlier) const;
+  /// nullptr where it is not to ride: it did not pass, or the product that verified it was so slow that its measurement
+  /// is this one.
   [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement);
-  void verify(const Operator<T>& op, Measurement& measurement);
+  double verify(const Operator<T>& op, Measurement& measurement);
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);
   void complain(const TrialRecord& record) const;
   bool ride(Runner& runner);
@@ -113,6 +122,7 @@ class Online {
 
   // With mutex_ held.
   void collect();
+  void pass_over_idle_rides();
   void note_use(Runner& runner, Stream stream);
   [[nodiscard]] bool in_use(const Runner& runner) const;
 
@@ -134,6 +144,7 @@ class Online {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Runner>> runners_;
   Runner* best_ = nullptr;
+  double best_seconds_ = std::numeric_limits<double>::infinity();  // of a product of it, once measured
   Runner* riding_ = nullptr;
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Use, most_streams> uses_;

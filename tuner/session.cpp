@@ -72,6 +72,19 @@ void Session<T>::build(const Prospect& prospect, Trial& trial) {
   measurement.bytes = trial.op->bytes();
 }
 
+// The first product of a kernel in a process loads it, which may take longer than any product: only a second one
+// counts.
+template <class T>
+bool Session<T>::dismiss_at_a_glance(Trial& trial, double seconds) {
+  const double limit = rules_.glance_factor * best_;
+  if (best_ == 0 || seconds <= limit) return false;
+  const double again = verifier_->time(*trial.op);
+  if (again <= limit) return false;
+  trial.warm = {again};
+  trial.update_median();
+  return true;
+}
+
 template <class T>
 void Session<T>::first_look(Trial& trial) {
   trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
@@ -91,11 +104,11 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   trial.baseline = prospect.baseline;
   try {
     build(prospect, trial);
-    if (trial.op) verifier_->verify(*trial.op, trial.record.measurement);
-    if (trial.record.measurement.outcome == Outcome::passed) {
-      first_look(trial);
-    } else {
+    const double seconds = trial.op ? verifier_->verify(*trial.op, trial.record.measurement) : 0;
+    if (trial.record.measurement.outcome != Outcome::passed || dismiss_at_a_glance(trial, seconds)) {
       trial.op.reset();
+    } else {
+      first_look(trial);
     }
   } catch (const Error& error) {
     trial.timed.reset();

@@ -17,6 +17,7 @@ namespace autospmv {
 struct SessionRules {
   double cut_factor = 1.3;          ///< candidates this much slower than the best are dropped after a first look
   double baseline_cut_factor = 10;  ///< the same for baselines
+  double glance_factor = 10;        ///< this much slower than the best: a single product tells enough
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;
@@ -38,7 +39,8 @@ inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
 /// Tunes with every candidate: only the best matter.
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
-inline constexpr SessionRules bench_rules{.cut_factor = 1e30, .max_rounds = 12, .cold_samples = 7};
+inline constexpr SessionRules bench_rules{
+    .cut_factor = 1e30, .glance_factor = 1e30, .max_rounds = 12, .cold_samples = 7};
 
 template <class T>
 class Session {
@@ -65,6 +67,8 @@ class Session {
   struct Trial;
 
   void build(const Prospect& prospect, Trial& trial);
+  /// Whether the verified product, that took so many seconds, is slower than a look is worth; notes its time then.
+  bool dismiss_at_a_glance(Trial& trial, double seconds);
   void first_look(Trial& trial);
   void drop_the_slow();
   [[nodiscard]] std::vector<Trial*> kept() const;

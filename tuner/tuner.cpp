@@ -255,9 +255,7 @@ void Tuning<T>::choose() {
   if (winner_) {
     context_.logger().warn("the plan {} from the database cannot be built here", winner_->candidate.text());
   }
-  const bool estimates =
-      context_.effort() == Effort::estimate || (goes_online_ && context_.database().knows_others(key_));
-  if (estimates && plan_estimate()) return;
+  if (context_.effort() == Effort::estimate && plan_estimate()) return;
   plan_fallback();
 }
 

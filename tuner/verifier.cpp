@@ -15,7 +15,8 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
       place_(device),
       x_(static_cast<std::size_t>(matrix.cols), device),
       x_copy_(static_cast<std::size_t>(matrix.cols), device),
-      guarded_y_(static_cast<std::size_t>(matrix.rows) + 2 * guard, device) {
+      guarded_y_(static_cast<std::size_t>(matrix.rows) + 2 * guard, device),
+      watch_(make_stopwatch(device)) {
   fill_random(x_.data(), matrix.cols, seed, place_, setup_stream(place_));
   fill_random(x_copy_.data(), matrix.cols, seed, place_, setup_stream(place_));
   reference_ = reference_product<T>(matrix, T{1}, x_.data(), T{0}, nullptr, place_);
@@ -47,9 +48,24 @@ bool Verifier<T>::x_intact() const {
 }
 
 template <class T>
-void Verifier<T>::verify(const Operator<T>& op, Measurement& measurement) {
+void Verifier<T>::multiply(const Operator<T>& op) {
+  const auto stream = setup_stream(place_);
+  watch_->start(stream);
+  op.apply(T{1}, x(), T{0}, y(), stream);
+  watch_->stop(stream);
+}
+
+template <class T>
+double Verifier<T>::time(const Operator<T>& op) {
+  multiply(op);
+  synchronize(place_, setup_stream(place_));
+  return watch_->seconds();
+}
+
+template <class T>
+double Verifier<T>::verify(const Operator<T>& op, Measurement& measurement) {
   poison_y();
-  op.apply(T{1}, x(), T{0}, y(), setup_stream(place_));
+  multiply(op);
   const auto comparison = compare(matrix_, reference_, static_cast<const T*>(y()), place_);
   measurement.worst_error = comparison.worst_error;
   measurement.outcome = Outcome::passed;
@@ -64,6 +80,7 @@ void Verifier<T>::verify(const Operator<T>& op, Measurement& measurement) {
     measurement.outcome = Outcome::wrong_answer;
     measurement.detail = "changed x";
   }
+  return watch_->seconds();  // after a comparison, which waits for it
 }
 
 template class Verifier<float>;

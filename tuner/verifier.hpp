@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/array.hpp"
 #include "core/reference.hpp"
 #include "core/trial.hpp"
 #include "formats/format.hpp"
+#include "tuner/caller_stream.hpp"
 
 namespace autospmv {
 
@@ -19,8 +21,12 @@ class Verifier {
   Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed);
 
   /// Multiplies once on the setup stream and notes outcome, detail and worst error; complete when this returns. Passed
-  /// is what is within the bound of compare() in every row, wrote nowhere outside of y and left x as it was.
-  void verify(const Operator<T>& op, Measurement& measurement);
+  /// is what is within the bound of compare() in every row, wrote nowhere outside of y and left x as it was. Gives the
+  /// seconds of that product, the loading of its kernels included where it is the first that uses them.
+  double verify(const Operator<T>& op, Measurement& measurement);
+
+  /// Seconds of one more product.
+  double time(const Operator<T>& op);
 
   [[nodiscard]] const T* x() const { return x_.data(); }
   /// Poisoned before each verification.
@@ -31,6 +37,7 @@ class Verifier {
   static constexpr std::size_t guard = 64;
   static constexpr int guard_byte = 0xa5;
 
+  void multiply(const Operator<T>& op);
   void poison_y();
   [[nodiscard]] bool guards_intact() const;
   [[nodiscard]] bool x_intact() const;
@@ -41,6 +48,7 @@ class Verifier {
   Array<T> x_copy_;
   Array<T> guarded_y_;
   Reference reference_;
+  std::unique_ptr<Stopwatch> watch_;
 };
 
 extern template class Verifier<float>;

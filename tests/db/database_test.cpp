@@ -255,9 +255,6 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   EXPECT_EQ(database->passed(recorded[0].key, "b:1").size(), 1U);
   EXPECT_EQ(database->recorded("cuda", "double").size(), 1U);
   EXPECT_EQ(database->recorded("host", "float").size(), 1U) << "however few bits they take";
-
-  EXPECT_TRUE(database->knows_others(key_of(1)));
-  EXPECT_FALSE(database->knows_others(of_few_bits)) << "of another type there is none but itself";
 }
 
 TEST(Database, KeepsCoefficientsByDevice) {

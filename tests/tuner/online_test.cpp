@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -113,7 +114,7 @@ TEST_P(Online, StartsWithPlainCsr) {
   EXPECT_FALSE(tuned.plan->settled());
 }
 
-TEST_P(Online, StartsWithWhatOtherMatricesSuggest) {
+TEST_P(Online, TriesWhatOtherMatricesSuggest) {
   const auto matrix = make_matrix();
   const TemporaryFolder folder;
   auto known = options(folder.path() / "trials.db");
@@ -125,9 +126,12 @@ TEST_P(Online, StartsWithWhatOtherMatricesSuggest) {
   ASSERT_TRUE(expected.prediction);
   const Context context(options(folder.path() / "trials.db"));
   const auto tuned = tune(matrix, context);
-  EXPECT_TRUE(tuned.prediction);
-  EXPECT_EQ(tuned.plan->choice().candidate.text(), expected.plan->choice().candidate.text());
+  EXPECT_EQ(tuned.plan->bytes(), 0) << "plain CSR: what others suggest takes as long to read as many products";
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+  const auto trials = context.database().trials(key_of(matrix, context), context.limits());
+  EXPECT_TRUE(std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
+    return trial.candidate == expected.plan->choice().candidate;
+  })) << expected.plan->choice().candidate.text();
 }
 
 TEST_P(Online, IsRemembered) {
