@@ -77,9 +77,9 @@ struct Pattern {
   const std::int32_t* col_idx = nullptr;
 };
 
-/// Where b x b blocks and the diagonals of slices are counted: groups of `group_rows` consecutive rows, `taken` of them at even distances. Groups
-/// are made of whole block rows of every size and of whole slices, so sampled rows put one below the other keep their
-/// blocks.
+/// Where b x b blocks and the diagonals of slices are counted: groups of `group_rows` consecutive rows, `taken` of them
+/// at even distances. Groups are made of whole block rows of every size and of whole slices, so sampled rows put one
+/// below the other keep their blocks.
 struct RowSample {
   static constexpr std::int64_t group_rows = 96;  // 4 times the least common multiple of 2, 3, 4 and 8
   static constexpr std::int64_t group_slices = group_rows / span_slice;

@@ -108,7 +108,7 @@ const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const 
   });
 }
 
-Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::int64_t longest_row) {
   Features features;
   features.rows = rows;
   features.cols = cols;
@@ -117,16 +117,21 @@ Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   const std::int64_t length = (nnz + rows - 1) / rows;
   features.npr_mean = static_cast<double>(nnz) / static_cast<double>(rows);
   features.npr_min = nnz / rows;
-  features.npr_max = length;
+  features.npr_max = std::max(length, longest_row);
   features.npr_percentile.fill(length);
-  const auto bin = std::min<std::size_t>(std::bit_width(static_cast<std::uint64_t>(length)), npr_bins - 1);
-  features.npr_histogram[bin] = rows;
+  const auto bin_of = [](std::int64_t npr) {
+    return std::min<std::size_t>(std::bit_width(static_cast<std::uint64_t>(npr)), npr_bins - 1);
+  };
+  features.npr_histogram[bin_of(length)] = rows - 1;
+  ++features.npr_histogram[bin_of(features.npr_max)];
+  const double beyond = static_cast<double>(features.npr_max) - features.npr_mean;
+  features.npr_variance = beyond * beyond / static_cast<double>(rows);
   features.diagonals = diagonals_cap + 1;
   features.lower_bandwidth = rows - 1;
   features.upper_bandwidth = cols - 1;
   features.sorted_columns = false;
   for (std::size_t i = 0; i < block_sizes.size(); ++i) features.block_fill[i] = 1.0 / (block_sizes[i] * block_sizes[i]);
-  features.ell_padding = 1;
+  features.ell_padding = static_cast<double>(rows) * static_cast<double>(features.npr_max) / static_cast<double>(nnz);
   features.sliced_ell_padding.fill(1);
   features.slice_span_mean = static_cast<double>(cols - 1);
   features.slice_span_max = cols - 1;
@@ -136,17 +141,18 @@ Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 }
 
 template <class T>
-Prospect blind_fallback_prospect(const CsrView<T>& matrix, const Device& device, const Limits& limits) {
+Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
+                                 const Limits& limits) {
   // It only has to put kernels in order that all move the bytes of plain CSR.
   constexpr double any_bandwidth = 1e11;
   const Predictor<T> predictor(CostModel(device, any_bandwidth, default_coefficients(device.backend)));
-  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz);
+  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
   return fallback_prospect(all_prospects<T>(features, device, predictor), limits);
 }
 
 template std::vector<Prospect> all_prospects(const Features&, const Device&, const Predictor<float>&);
 template std::vector<Prospect> all_prospects(const Features&, const Device&, const Predictor<double>&);
-template Prospect blind_fallback_prospect(const CsrView<float>&, const Device&, const Limits&);
-template Prospect blind_fallback_prospect(const CsrView<double>&, const Device&, const Limits&);
+template Prospect blind_fallback_prospect(const CsrView<float>&, std::int64_t, const Device&, const Limits&);
+template Prospect blind_fallback_prospect(const CsrView<double>&, std::int64_t, const Device&, const Limits&);
 
 }  // namespace autospmv

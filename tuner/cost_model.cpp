@@ -105,11 +105,18 @@ std::span<const CoefficientInfo> coefficient_table() {
   return table;
 }
 
+// Falls from nearly all to nearly none around the size of the cache.
+double CostModel::cached_share(double bytes) const {
+  const double over_cache = cache_bytes_ > 0 ? bytes / cache_bytes_ : INFINITY;
+  return 1 / (1 + over_cache * over_cache * over_cache);
+}
+
+double CostModel::memory_seconds(const Cost& cost) const {
+  return (1 - cached_share(cost.bytes)) * cost.bytes / bandwidth_;
+}
+
 double CostModel::product_seconds(const Cost& cost) const {
-  // The share of the bytes that the cache serves falls from nearly all to nearly none around its size.
-  const double over_cache = cache_bytes_ > 0 ? cost.bytes / cache_bytes_ : INFINITY;
-  const double cached = 1 / (1 + over_cache * over_cache * over_cache);
-  const double bandwidth = bandwidth_ * (1 + cached * (coefficients_.cache_speedup - 1));
+  const double bandwidth = bandwidth_ * (1 + cached_share(cost.bytes) * (coefficients_.cache_speedup - 1));
   const auto& walk = cost.walk;
   const double waves = walk.threads / threads_;
   return coefficients_.latency_seconds + cost.launches * coefficients_.launch_seconds +

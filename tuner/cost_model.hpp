@@ -55,6 +55,9 @@ class CostModel {
   /// Of one product, warm.
   [[nodiscard]] double product_seconds(const Cost& cost) const;
 
+  /// What memory alone takes for the bytes that no cache serves: no product is faster, whatever others were.
+  [[nodiscard]] double memory_seconds(const Cost& cost) const;
+
   /// Of building it from CSR arrays of so many bytes; 0 where it needs no storage of its own.
   [[nodiscard]] double conversion_seconds(const Cost& cost, double csr_bytes) const;
 
@@ -62,6 +65,8 @@ class CostModel {
   [[nodiscard]] const Coefficients& coefficients() const { return coefficients_; }
 
  private:
+  [[nodiscard]] double cached_share(double bytes) const;
+
   double cache_bytes_;
   double threads_;  // that the device holds at once
   double bandwidth_;

@@ -17,11 +17,12 @@ namespace {
 // in geometric mean, where features that all count alike reach 0.88.
 constexpr double feature_reach = 1.2;
 constexpr double param_reach = 0.3;
-constexpr double mean_weight = 0.05;
+constexpr double mean_weight = 0.07;
+constexpr double least_weight = 0.003;  // of neighbours, for what they say to be more than the mean
 constexpr double mean_variance = 0.5;  // of what a format does on a matrix that is like no other
 
 // Those of a position, in its order.
-constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 1.4, 0.7, 2, 1.4, 0.2, 0.2, 0.5, 0.5, 1.4, 0.5};
+constexpr Position importance = {2, 0.35, 1.4, 1.4, 2, 0.15, 0.4, 0.7, 2, 1.4, 0.4, 0.2, 0.5, 0.15, 1.4, 0.35};
 
 // More than these say little new.
 constexpr std::size_t most_neighbours = 6;
@@ -124,7 +125,7 @@ Correction Neighbourhood::correction(const std::string& format, const Params& pa
   correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
   correction.log_setup = setup / weights;
   // What is far away from all that is known is a guess by the mean of the format.
-  correction.tier = correction.weight < mean_weight ? Tier::model : of_format.tier;
+  correction.tier = correction.weight < least_weight ? Tier::model : of_format.tier;
   return correction;
 }
 

@@ -265,6 +265,7 @@ bool Online<T>::search() {
     if (const auto* before = measured(prospect->candidate, known)) {
       search->report(*before, 0);
     } else {
+      if (is_spent()) break;
       if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
       double seconds = 0;
       const auto measurement = try_candidate(*prospect, seconds);
@@ -273,6 +274,14 @@ bool Online<T>::search() {
     free_losers();
   }
   return !stopping();
+}
+
+// What builds and verifies candidates takes time on the device, and in its driver, from the products.
+template <class T>
+bool Online<T>::is_spent() const {
+  const auto calls = static_cast<double>(context_.limits().expected_calls);
+  const bool enough = records_.size() >= least_trials;
+  return enough && spent_ > budget_share * calls * first_seconds_;
 }
 
 template <class T>
@@ -317,6 +326,7 @@ void Online<T>::try_first(Runner& runner) {
     records_.push_back(runner.record);
   } else if (ride(runner)) {
     judge(runner);
+    first_seconds_ = runner.record.measurement.warm.median;
   }
 }
 
@@ -348,12 +358,13 @@ Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) 
     const std::scoped_lock values(values_);
     auto op = build(prospect, measurement);
     seconds = seconds_since(start);
+    spent_ += seconds;
+    if (measurement.outcome == Outcome::passed && forbidden(static_cast<double>(measurement.bytes))) return measurement;
     if (op == nullptr) {
       complain(record);
       records_.push_back(record);
       return measurement;
     }
-    if (forbidden(static_cast<double>(measurement.bytes))) return measurement;
     const std::scoped_lock lock(mutex_);
     runners_.push_back(std::make_unique<Runner>(Runner{std::move(record), std::move(op)}));
     runner = runners_.back().get();

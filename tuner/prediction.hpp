@@ -1,6 +1,7 @@
 // What is expected of candidates on one matrix, before any trial of it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -30,7 +31,7 @@ class Predictor {
   [[nodiscard]] Prediction predict(const std::string& format, const Params& params, const Cost& cost,
                                    double csr_bytes) const {
     const auto correction = experience_ ? near_.correction(format, params) : Correction{};
-    return {model_.product_seconds(cost) * std::exp(correction.log_time),
+    return {std::max(model_.product_seconds(cost) * std::exp(correction.log_time), model_.memory_seconds(cost)),
             model_.conversion_seconds(cost, csr_bytes) * std::exp(correction.log_setup), correction.deviation,
             correction.tier};
   }

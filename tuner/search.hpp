@@ -17,7 +17,7 @@ namespace autospmv {
 /// Where the cost model alone orders the candidates, it takes more (40: 0.982), and every format has its turn.
 struct SearchRules {
   int most_trials = 12;
-  int least_trials = 10;  ///< that are made whatever they cost
+  int least_trials = 12;  ///< that are made whatever they cost
   int most_of_format = 2;
   /// Time for all trials, in products of the baseline, as a share of the expected calls.
   double budget_share = 0.15;

@@ -31,8 +31,8 @@ struct SessionRules {
 inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
                                                .baseline_cut_factor = 1.1,
                                                .first_look_samples = 2,
-                                               .min_rounds = 2,
-                                               .max_rounds = 4,
+                                               .min_rounds = 3,
+                                               .max_rounds = 8,
                                                .cold_samples = 0,
                                                .loop_samples = 0,
                                                .sample_seconds = short_sample_seconds};

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "features/longest_row.hpp"
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/search.hpp"
@@ -296,9 +297,13 @@ bool Tuning<T>::plan_estimate() {
 
 template <class T>
 void Tuning<T>::plan_fallback() {
-  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for.
-  const auto prospect = prospects_.empty() ? blind_fallback_prospect(view_, context_.device(), context_.limits())
-                                           : fallback_prospect(prospects_, context_.limits());
+  // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for. But
+  // what suits rows that are all alike may take a thousand times as long on one with a long row.
+  const auto blind = [&] {
+    const auto longest = longest_row(view_.row_ptr, view_.rows, context_.device());
+    return blind_fallback_prospect(view_, longest, context_.device(), context_.limits());
+  };
+  const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, context_.limits());
   if (!plan_from(prospect)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
 }
 

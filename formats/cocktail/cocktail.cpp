@@ -239,8 +239,18 @@ std::vector<Choice<T>> choices_for(const Features& features, const Device& devic
     const auto x_unread = features.cols - std::min(features.cols, features.nnz);
     add_bytes(choice, static_cast<double>(rows - x_unread) * sizeof(T));
   }
-  std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice<T>& a, const Choice<T>& b) { return a.stretched < b.stretched; });
+  // Predictions of different formats are off by up to a factor of two: of those that may be the fastest, the one that
+  // moves the fewest bytes.
+  double least = INFINITY;
+  for (const auto& choice : choices) least = std::min(least, choice.stretched);
+  constexpr double doubt = 2;
+  std::stable_sort(choices.begin(), choices.end(), [&](const Choice<T>& a, const Choice<T>& b) {
+    const auto rank = [&](const Choice<T>& choice) {
+      const bool close = choice.stretched <= doubt * least;
+      return std::pair(!close, close ? choice.bytes : choice.stretched);
+    };
+    return rank(a) < rank(b);
+  });
   return choices;
 }
 

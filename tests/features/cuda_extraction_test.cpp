@@ -4,6 +4,7 @@
 #include "core/array.hpp"
 #include "core/device.hpp"
 #include "features/features.hpp"
+#include "features/longest_row.hpp"
 #include "scenarios.hpp"
 
 namespace autospmv {
@@ -52,6 +53,18 @@ TYPED_TEST(CudaExtractionTest, ValuesAloneAgreeWithHost) {
     EXPECT_EQ(device.distinct_values, host.distinct_values);
     EXPECT_EQ(device.values_all_equal, host.values_all_equal);
     EXPECT_EQ(device.values_exact_in_float, host.values_exact_in_float);
+  }
+}
+
+TYPED_TEST(CudaExtractionTest, LongestRowAgreesWithHost) {
+  const auto place = cuda_devices().front();
+  for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
+    SCOPED_TRACE(name);
+    const auto wide = Array<std::int64_t>::copy_of(matrix.row_ptr, place);
+    const auto narrow = Array<std::int32_t>::copy_of(test::narrow(matrix.row_ptr), place);
+    const auto expected = longest_row(matrix.row_ptr.data(), matrix.rows, Place{});
+    EXPECT_EQ(longest_row(wide.data(), matrix.rows, place), expected);
+    EXPECT_EQ(longest_row(narrow.data(), matrix.rows, place), expected);
   }
 }
 

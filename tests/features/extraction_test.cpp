@@ -18,6 +18,7 @@
 #include "core/generators.hpp"
 #include "core/matrix.hpp"
 #include "features/features.hpp"
+#include "features/longest_row.hpp"
 #include "features/recorded.hpp"
 #include "features/tally.hpp"
 #include "scenarios.hpp"
@@ -279,6 +280,14 @@ TEST(SampledFillTest, MeetsTheWholeMatrix) {
   EXPECT_EQ(features.block_fill[0], 1);
   EXPECT_EQ(features.block_fill[2], 1);
   EXPECT_EQ(features.block_fill[3], 0.5);
+}
+
+TEST(LongestRow, IsTheFeature) {
+  for (const auto& [name, matrix] : scenarios<double>()) {
+    SCOPED_TRACE(name);
+    const auto view = matrix.view();
+    EXPECT_EQ(longest_row(view.row_ptr, view.rows, Place{}), extract_features(view, Place{}).npr_max);
+  }
 }
 
 TEST(FeatureTableTest, NamesAreUniqueAndExplained) {

@@ -144,7 +144,7 @@ TEST_P(CusparseOnDevice, NewValuesReachACapturedProduct) {
   cuda::check(cudaGraphInstantiate(&replay, graph, 0));
   std::vector<double> values(static_cast<std::size_t>(matrix->nnz()));
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = random_value(23, k);
-  matrix->update_values(values);
+  matrix->update_values(values, setup_stream(device));
   product->update_values(matrix->on(device), setup_stream(device));
   synchronize(device);
   cuda::check(cudaGraphLaunch(replay, stream));

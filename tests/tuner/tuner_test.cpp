@@ -8,6 +8,7 @@
 
 #include <autospmv/autospmv.hpp>
 
+#include "features/longest_row.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/search.hpp"
 
@@ -245,13 +246,21 @@ TEST(FallbackProspect, KeepsToTheLimits) {
 }
 
 TEST(Featureless, HasNothingThatAFormatCouldUse) {
-  const auto features = featureless(1000, 2000, 7500);
+  const auto features = featureless(1000, 2000, 7500, 8);
   EXPECT_EQ(features.npr_mean, 7.5);
   EXPECT_EQ(features.npr_max, 8);
   EXPECT_EQ(features.npr_histogram[4], 1000);
   EXPECT_EQ(features.block_fill[0], 0.25);
   EXPECT_GT(features.diagonals, diagonals_cap);
-  EXPECT_EQ(featureless(0, 5, 0).npr_max, 0);
+  EXPECT_EQ(featureless(0, 5, 0, 0).npr_max, 0);
+}
+
+TEST(Featureless, KnowsTheLongestRow) {
+  const auto features = featureless(1000, 2000, 7500, 900);
+  EXPECT_EQ(features.npr_max, 900);
+  EXPECT_EQ(features.npr_histogram[4], 999);
+  EXPECT_EQ(features.npr_histogram[10], 1);
+  EXPECT_GT(features.npr_variance, 100);
 }
 
 // A format that seems to need no conversion of such a matrix, and then converts it, would be no fallback.
@@ -259,7 +268,7 @@ TEST(BlindFallback, NeedsNoConversion) {
   for (const auto* spec : {"gen:pde:10", "gen:fem:6:3", "gen:circuit:3000"}) {
     const auto matrix = make_matrix<double>(spec);
     const auto view = matrix.on({});
-    const auto prospect = blind_fallback_prospect(view, host_device(), {});
+    const auto prospect = blind_fallback_prospect(view, longest_row(view.row_ptr, view.rows, {}), host_device(), {});
     const auto built =
         find_format<double>(prospect.candidate.format)->build(view, prospect.candidate.params, host_device());
     ASSERT_TRUE(built) << spec;
@@ -276,7 +285,19 @@ TEST(BlindFallback, TakesManyThreadsForLongRows) {
   CsrView<double> view;
   view.rows = view.cols = 100000;
   view.nnz = 100 * view.rows;
-  EXPECT_NE(blind_fallback_prospect(view, device, {.deterministic = true}).candidate.format, "csr_scalar");
+  EXPECT_NE(blind_fallback_prospect(view, 100, device, {.deterministic = true}).candidate.format, "csr_scalar");
+}
+
+TEST(BlindFallback, SharesALongRowOnAGpu) {
+  Device device;
+  device.backend = Backend::cuda;
+  device.multiprocessors = 100;
+  device.threads_of_multiprocessor = 2048;
+  device.memory_bytes = std::int64_t{1} << 36;
+  CsrView<double> view;
+  view.rows = view.cols = 100000;
+  view.nnz = 3 * view.rows;
+  EXPECT_NE(blind_fallback_prospect(view, 90000, device, {}).candidate.format, "csr_scalar");
 }
 
 TEST(Tune, ATimeLimitEndsTheTrialsAndALaterCallGoesOn) {

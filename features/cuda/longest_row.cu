@@ -1,0 +1,51 @@
+#include "features/cuda/longest_row.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "core/array.hpp"
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
+
+namespace autospmv::cuda {
+
+namespace {
+
+using Count = unsigned long long;  // the one integer type of 64 bits that CUDA has atomics for
+
+// Enough to fill any device of today.
+constexpr std::int64_t most_threads = std::int64_t{1} << 18;
+
+template <class Offset>
+__global__ void __launch_bounds__(default_block)
+    longest_row_kernel(const Offset* row_ptr, std::int64_t rows, Count* longest) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  Count mine = 0;
+  for (auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows; i += stride) {
+    mine = max(mine, static_cast<Count>(row_ptr[i + 1] - row_ptr[i]));
+  }
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    mine = max(mine, __shfl_xor_sync(0xffffffffU, mine, distance));
+  }
+  if (threadIdx.x % warp_size == 0 && mine > 0) atomicMax(longest, mine);
+}
+
+}  // namespace
+
+std::int64_t longest_row(RowOffsets row_ptr, std::int64_t rows, Place place) {
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  Array<std::int64_t> longest(1, place);
+  fill_bytes(longest.data(), 0, sizeof(std::int64_t), place, stream);
+  std::visit(
+      [&](const auto* offsets) {
+        longest_row_kernel<<<grid_for(std::min(rows, most_threads)), default_block, 0, stream.handle>>>(
+            offsets, rows, reinterpret_cast<Count*>(longest.data()));
+      },
+      row_ptr);
+  check_launch();
+  return read(static_cast<const std::int64_t*>(longest.data()), stream);
+}
+
+}  // namespace autospmv::cuda
