@@ -99,32 +99,12 @@ CscStorage<T> convert(const CsrView<T>& matrix, const cusparse::Library& library
   return storage;
 }
 
-// cuSPARSE adds columns to y, which it sets to beta y before; from a captured graph, where beta is 0, it was seen to
-// leave in y what was there. So y is scaled here, and cuSPARSE only adds.
-template <class T>
-class CscOperator final : public Operator<T> {
- public:
-  CscOperator(cusparse::Library library, CscStorage<T> storage, const CsrView<T>& matrix, const Device& device)
-      : rows_(matrix.rows), sum_(std::move(library), std::move(storage), matrix, CUSPARSE_SPMV_CSR_ALG1, device) {}
-
-  void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
-    formats::device::scale(beta, y, rows_, stream);
-    sum_.apply(alpha, x, T{1}, y, stream);
-  }
-  void update_values(const CsrView<T>& matrix, Stream stream) override { sum_.update_values(matrix, stream); }
-  [[nodiscard]] std::int64_t bytes() const override { return sum_.bytes(); }
-
- private:
-  std::int64_t rows_;
-  cusparse::CusparseOperator<T, CscStorage<T>> sum_;
-};
-
 template <class T>
 class CusparseCsc final : public Format<T> {
  public:
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{.name = "cusparse_csc",
-                                 .version = 1,
+                                 .version = 2,
                                  .summary = "the vendor's product by compressed columns",
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
@@ -166,8 +146,7 @@ class CusparseCsc final : public Format<T> {
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
     auto storage = convert(matrix, library, device, setup_stream(device));
-    return std::unique_ptr<Operator<T>>(
-        std::make_unique<CscOperator<T>>(std::move(library), std::move(storage), matrix, device));
+    return cusparse::make_operator(std::move(library), std::move(storage), matrix, CUSPARSE_SPMV_CSR_ALG1, device);
   }
 };
 

@@ -32,16 +32,13 @@ double most_diagonals(const Features& features, std::int64_t hack) {
   return most;
 }
 
-// Rows of the same diagonals meet no more in a longer hack, rows that have nothing in common as many more as there are
-// more of them. What slices of 32 rows meet tells what lies between.
+// A slice of 32 rows tells how many diagonals each row adds to those of the first.
 double expected_diagonals(const Features& features, std::int64_t hack) {
   const double fewest = fewest_diagonals(features, hack);
   const double most = std::max(fewest, most_diagonals(features, hack));
-  if (fewest <= 0) return 0;
-  const double of_slice = std::max(1.0, features.slice_diagonals_mean / features.npr_mean);
-  constexpr double slice = 32;
-  const double growth = std::min(1.0, std::log(of_slice) / std::log(slice));
-  return std::clamp(features.npr_mean * std::pow(static_cast<double>(hack), growth), fewest, most);
+  constexpr double rows_added = 31;
+  const double added = std::max(0.0, features.slice_diagonals_mean - features.npr_mean) / rows_added;
+  return std::clamp(features.npr_mean + added * static_cast<double>(hack - 1), fewest, most);
 }
 
 template <class T>
