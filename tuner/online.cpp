@@ -186,7 +186,7 @@ void Online<T>::collect() {
     if (!ride.watch->stopped()) return;
     ride.seconds = ride.watch->seconds();
     ride.state = Ride::State::done;
-    if (ride.seconds > hopeless_factor * best_seconds_) pass_over_idle_rides();
+    if (ride.seconds > hopeless_seconds()) pass_over_idle_rides();
   }
   const auto done = [](const Ride& ride) { return ride.state == Ride::State::done; };
   if (std::all_of(rides_.begin(), rides_.end(), done)) changed_.notify_all();
@@ -315,7 +315,7 @@ void Online<T>::try_first(Runner& runner) {
   measurement.bytes = runner.op->bytes();
   {
     const std::scoped_lock values(values_);
-    verify(*runner.op, measurement);
+    verify(*runner.op, measurement, std::numeric_limits<double>::infinity());
   }
   {
     const std::scoped_lock lock(mutex_);
@@ -399,14 +399,8 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
       measurement.setup_seconds = seconds_since(start);
       op = std::move(*built);
       measurement.bytes = op->bytes();
-      const double limit = hopeless_factor * best_seconds_;
-      double seconds = verify(*op, measurement);
-      // The first product of a kernel in a process loads it, which may take longer than any product.
-      if (seconds > limit && measurement.outcome == Outcome::passed) seconds = verifier_->time(*op);
-      if (seconds > limit && measurement.outcome == Outcome::passed) {
-        measurement.warm = summarize({seconds});
-        op.reset();
-      }
+      verify(*op, measurement, hopeless_seconds());
+      if (measurement.warm.samples > 0) op.reset();
     } else {
       measurement.outcome = Outcome::refused;
       measurement.detail = built.reason();
@@ -430,9 +424,16 @@ void Online<T>::complain(const TrialRecord& record) const {
 }
 
 template <class T>
-double Online<T>::verify(const Operator<T>& op, Measurement& measurement) {
+void Online<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
   if (!verifier_) verifier_ = std::make_unique<Verifier<T>>(task_.matrix, context_.device(), std::random_device{}());
-  return verifier_->verify(op, measurement);
+  verifier_->verify(op, measurement, limit);
+}
+
+// The background thread alone writes what this reads, with mutex_ held: it needs no lock here, others have it.
+template <class T>
+double Online<T>::hopeless_seconds() const {
+  const auto& best = best_->record.measurement.warm;
+  return best.samples > 0 ? hopeless_factor * best.median : std::numeric_limits<double>::infinity();
 }
 
 // Waits until products have used it often enough; false where the tuning was stopped before.
@@ -481,7 +482,6 @@ void Online<T>::judge(Runner& runner) {
   best_total_ = total;
   const std::scoped_lock lock(mutex_);
   best_ = &runner;
-  best_seconds_ = runner.record.measurement.warm.median;
 }
 
 template <class T>

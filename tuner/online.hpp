@@ -117,7 +117,9 @@ class Online {
   /// nullptr where it is not to ride: it did not pass, or the product that verified it was so slow that its measurement
   /// is this one.
   [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement);
-  double verify(const Operator<T>& op, Measurement& measurement);
+  void verify(const Operator<T>& op, Measurement& measurement, double limit);
+  /// Seconds of a product past which a candidate rides no more, or never; none before the best is measured.
+  [[nodiscard]] double hopeless_seconds() const;
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);
   void complain(const TrialRecord& record) const;
   bool ride(Runner& runner);
@@ -152,7 +154,6 @@ class Online {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Runner>> runners_;
   Runner* best_ = nullptr;
-  double best_seconds_ = std::numeric_limits<double>::infinity();  // of a product of it, once measured
   Runner* riding_ = nullptr;
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Use, most_streams> uses_;

@@ -72,17 +72,9 @@ void Session<T>::build(const Prospect& prospect, Trial& trial) {
   measurement.bytes = trial.op->bytes();
 }
 
-// The first product of a kernel in a process loads it, which may take longer than any product: only a second one
-// counts.
 template <class T>
-bool Session<T>::dismiss_at_a_glance(Trial& trial, double seconds) {
-  const double limit = rules_.glance_factor * best_;
-  if (best_ == 0 || seconds <= limit) return false;
-  const double again = verifier_->time(*trial.op);
-  if (again <= limit) return false;
-  trial.warm = {again};
-  trial.update_median();
-  return true;
+double Session<T>::glance_limit() const {
+  return best_ > 0 ? rules_.glance_factor * best_ : std::numeric_limits<double>::infinity();
 }
 
 template <class T>
@@ -104,11 +96,12 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   trial.baseline = prospect.baseline;
   try {
     build(prospect, trial);
-    const double seconds = trial.op ? verifier_->verify(*trial.op, trial.record.measurement) : 0;
-    if (trial.record.measurement.outcome != Outcome::passed || dismiss_at_a_glance(trial, seconds)) {
-      trial.op.reset();
-    } else {
+    auto& measurement = trial.record.measurement;
+    if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
+    if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);
+    } else {
+      trial.op.reset();
     }
   } catch (const Error& error) {
     trial.timed.reset();

@@ -67,8 +67,8 @@ class Session {
   struct Trial;
 
   void build(const Prospect& prospect, Trial& trial);
-  /// Whether the verified product, that took so many seconds, is slower than a look is worth; notes its time then.
-  bool dismiss_at_a_glance(Trial& trial, double seconds);
+  /// Seconds of a product past which it is not worth a look.
+  [[nodiscard]] double glance_limit() const;
   void first_look(Trial& trial);
   void drop_the_slow();
   [[nodiscard]] std::vector<Trial*> kept() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "core/array.hpp"
@@ -21,12 +22,10 @@ class Verifier {
   Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed);
 
   /// Multiplies once on the setup stream and notes outcome, detail and worst error; complete when this returns. Passed
-  /// is what is within the bound of compare() in every row, wrote nowhere outside of y and left x as it was. Gives the
-  /// seconds of that product, the loading of its kernels included where it is the first that uses them.
-  double verify(const Operator<T>& op, Measurement& measurement);
-
-  /// Seconds of one more product.
-  double time(const Operator<T>& op);
+  /// is what is within the bound of compare() in every row, wrote nowhere outside of y and left x as it was. What took
+  /// longer than `limit` seconds multiplies once more: where that does too, its time is noted as well, as the one warm
+  /// sample of a candidate that is not worth a second look.
+  void verify(const Operator<T>& op, Measurement& measurement, double limit = std::numeric_limits<double>::infinity());
 
   [[nodiscard]] const T* x() const { return x_.data(); }
   /// Poisoned before each verification.
@@ -38,6 +37,7 @@ class Verifier {
   static constexpr int guard_byte = 0xa5;
 
   void multiply(const Operator<T>& op);
+  void note_if_slow(const Operator<T>& op, double limit, Measurement& measurement);
   void poison_y();
   [[nodiscard]] bool guards_intact() const;
   [[nodiscard]] bool x_intact() const;

@@ -5,7 +5,6 @@
 // 2015, 3.3.
 
 #include <algorithm>
-#include <cmath>
 
 #include "formats/common/diagonals.hpp"
 #include "formats/common/rules.hpp"

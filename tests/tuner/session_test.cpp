@@ -62,6 +62,25 @@ TEST(Session, KeepsTheReasonOfARefusalAndTheTextOfAnError) {
   EXPECT_EQ(failed.detail, "broken");
 }
 
+TEST(Session, TakesOneProductOfWhatIsFarSlowerThanTheBest) {
+  const auto matrix = testing::make_matrix<double>("gen:pde:8");
+  const FaultyFormat format(Fault::none);
+  SessionRules rules;
+  rules.glance_factor = 0;  // everything is, but the first, which has nothing to be slower than
+  Session<double> session(matrix.on({}), host_device(), rules, 1, [&](std::string_view /*name*/) { return &format; });
+  Prospect first;
+  first.candidate = {"first", {}};
+  Prospect second;
+  second.candidate = {"second", {}};
+  EXPECT_EQ(session.attempt(first).measurement.warm.samples, rules.first_look_samples);
+  const auto glanced = session.attempt(second).measurement;
+  EXPECT_EQ(glanced.outcome, Outcome::passed);
+  EXPECT_EQ(glanced.warm.samples, 1);
+  EXPECT_GT(glanced.warm.median, 0);
+  EXPECT_EQ(session.take(second.candidate), nullptr);
+  EXPECT_NE(session.take(first.candidate), nullptr);
+}
+
 TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
   const auto matrix = testing::make_matrix<double>("gen:grid2d:60");
   const auto view = matrix.on({});
