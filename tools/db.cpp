@@ -2,6 +2,8 @@
 
 #include <iostream>
 
+#include <spdlog/logger.h>
+
 #include "core/error.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 namespace autospmv::tools {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "tuner/tuner.hpp"
 

@@ -22,11 +22,11 @@ constexpr std::array effort_names = {
     std::pair{Effort::online, std::string_view{"online"}},
 };
 
-Device chosen_device(const ContextOptions& options, spdlog::logger& logger) {
+Device chosen_device(const ContextOptions& options, const Context& context) {
   if (options.device) return *options.device;
   auto device = default_device();
   if (built_with_cuda && device.backend == Backend::host) {
-    logger.warn("no CUDA device was found: products run on the host");
+    context.warn("no CUDA device was found: products run on the host");
   }
   return device;
 }
@@ -36,10 +36,10 @@ std::uint64_t next_id() {
   return ++last;
 }
 
-std::shared_ptr<Database> chosen_database(const ContextOptions& options, spdlog::logger& logger) {
+std::shared_ptr<Database> chosen_database(const ContextOptions& options, const Context& context) {
   const auto file = options.database ? *options.database : Database::default_path();
   if (file.empty()) return Database::in_memory();
-  return Database::open(file, [&logger](const std::string& message) { logger.warn("{}", message); });
+  return Database::open(file, [&context](const std::string& message) { context.warn(message); });
 }
 
 }  // namespace
@@ -64,8 +64,19 @@ Context::Context(const ContextOptions& options)
       effort_(options.effort),
       limits_(options.limits),
       logger_(options.logger ? options.logger : spdlog::default_logger()) {
-  device_ = chosen_device(options, *logger_);
-  database_ = chosen_database(options, *logger_);
+  device_ = chosen_device(options, *this);
+  database_ = chosen_database(options, *this);
+}
+
+// Bare text: as a format string, the braces of a message would be read as its fields.
+void Context::warn(std::string_view message) const { logger_->log(spdlog::level::warn, message); }
+
+void Context::error(std::string_view message) const { logger_->log(spdlog::level::err, message); }
+
+void Context::complain(const TrialRecord& trial) const {
+  const auto outcome = trial.measurement.outcome;
+  if (outcome != Outcome::wrong_answer && outcome != Outcome::failed) return;
+  error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
 }
 
 double Context::copy_bandwidth() const {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <tuple>
 
-#include <spdlog/logger.h>
+#include <spdlog/fwd.h>
 
 #include "core/device.hpp"
 #include "core/trial.hpp"
@@ -56,7 +56,13 @@ class Context {
   [[nodiscard]] Database& database() const { return *database_; }
   [[nodiscard]] Effort effort() const { return effort_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
-  [[nodiscard]] spdlog::logger& logger() const { return *logger_; }
+
+  /// Messages to the logger of the options.
+  void warn(std::string_view message) const;
+  void error(std::string_view message) const;
+
+  /// An error where the candidate failed or gave a wrong answer, else nothing.
+  void complain(const TrialRecord& trial) const;
 
   /// Different for every Context of this process: the key under which its plans are attached to matrices.
   [[nodiscard]] std::uint64_t id() const { return id_; }

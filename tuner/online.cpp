@@ -6,7 +6,6 @@
 #include <iterator>
 #include <random>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
@@ -241,12 +240,12 @@ void Online<T>::run() {
     try {
       ended = search();
     } catch (const std::exception& error) {
-      context_.logger().error("online tuning ended early: {}", error.what());
+      context_.error(std::string("online tuning ended early: ") + error.what());
     }
     settle(ended);
     free_losers();
   } catch (const std::exception& error) {
-    context_.logger().error("after online tuning: {}", error.what());
+    context_.error(std::string("after online tuning: ") + error.what());
   }
 }
 
@@ -322,7 +321,7 @@ void Online<T>::try_first(Runner& runner) {
     runner.record.measurement = measurement;
   }
   if (measurement.outcome != Outcome::passed) {
-    complain(runner.record);
+    context_.complain(runner.record);
     records_.push_back(runner.record);
   } else if (ride(runner)) {
     judge(runner);
@@ -361,7 +360,7 @@ Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) 
     spent_ += seconds;
     if (measurement.outcome == Outcome::passed && forbidden(static_cast<double>(measurement.bytes))) return measurement;
     if (op == nullptr) {
-      complain(record);
+      context_.complain(record);
       records_.push_back(record);
       return measurement;
     }
@@ -417,13 +416,6 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
 }
 
 template <class T>
-void Online<T>::complain(const TrialRecord& record) const {
-  const auto& [outcome, detail] = std::tie(record.measurement.outcome, record.measurement.detail);
-  if (outcome == Outcome::refused || outcome == Outcome::passed) return;
-  context_.logger().error("{}: {}: {}", record.candidate.text(), name_of(outcome), detail);
-}
-
-template <class T>
 void Online<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
   if (!verifier_) verifier_ = std::make_unique<Verifier<T>>(task_.matrix, context_.device(), std::random_device{}());
   verifier_->verify(op, measurement, limit);
@@ -474,7 +466,7 @@ template <class T>
 void Online<T>::judge(Runner& runner) {
   records_.push_back(runner.record);
   if (runner.record.measurement.outcome != Outcome::passed) {
-    complain(runner.record);
+    context_.complain(runner.record);
     return;
   }
   const double total = total_seconds(runner.record.measurement, context_.limits());

@@ -121,7 +121,6 @@ class Online {
   /// Seconds of a product past which a candidate rides no more, or never; none before the best is measured.
   [[nodiscard]] double hopeless_seconds() const;
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);
-  void complain(const TrialRecord& record) const;
   bool ride(Runner& runner);
   void judge(Runner& runner);
   void settle(bool ended);

@@ -197,10 +197,7 @@ bool Tuning<T>::run_trials(Search& search) {
     suspect = prospect;
     const auto record = session_->attempt(*prospect);
     ++result_.new_trials;
-    const auto outcome = record.measurement.outcome;
-    if (outcome == Outcome::wrong_answer || outcome == Outcome::failed) {
-      context_.logger().error("{}: {}: {}", prospect->candidate.text(), name_of(outcome), record.measurement.detail);
-    }
+    context_.complain(record);
     search.report(record.measurement, seconds_since(trial_start));
   }
   clear();
@@ -254,7 +251,7 @@ void Tuning<T>::choose() {
     return;
   }
   if (winner_) {
-    context_.logger().warn("the plan {} from the database cannot be built here", winner_->candidate.text());
+    context_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
   if (context_.effort() == Effort::estimate && plan_estimate()) return;
   plan_fallback();
@@ -396,7 +393,7 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
     for (auto& prospect : prospects) {
       if (prospect.candidate != suspect) continue;
       prospect.refusal = "a process died while trying it";
-      context.logger().warn("{} is skipped: {}", suspect.text(), prospect.refusal);
+      context.warn(suspect.text() + " is skipped: " + prospect.refusal);
     }
   }
   return prospects;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/sinks/null_sink.h>
 #include <unistd.h>
 
 #include "core/generators.hpp"
@@ -22,18 +21,8 @@ Matrix<T> make_matrix(const std::string& spec) {
   return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
 }
 
-inline std::shared_ptr<spdlog::logger> quiet_logger() {
-  return std::make_shared<spdlog::logger>("quiet", std::make_shared<spdlog::sinks::null_sink_mt>());
-}
-
-/// A context on the host; in memory unless a file is given.
-inline ContextOptions host_options(const std::filesystem::path& database = {}) {
-  ContextOptions options;
-  options.device = host_device();
-  options.database = database;
-  options.logger = quiet_logger();
-  return options;
-}
+/// A context on the host that logs nothing; in memory unless a file is given.
+ContextOptions host_options(const std::filesystem::path& database = {});
 
 /// Predictions of the cost model alone, at some bandwidth.
 inline Predictor<double> blind_predictor(const Device& device) {
