@@ -2,8 +2,6 @@
 
 #include <iostream>
 
-#include <spdlog/logger.h>
-
 #include "core/error.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"
@@ -17,8 +15,7 @@ namespace autospmv::tools {
 namespace {
 
 std::shared_ptr<Database> open_database(const Options& options) {
-  return Database::open(options.database.value_or(Database::default_path()),
-                        [logger = make_logger(options.quiet)](const std::string& text) { logger->warn("{}", text); });
+  return Database::open(options.database.value_or(Database::default_path()), make_warner(options.quiet));
 }
 
 double winner_seconds(const TunedMatrix& entry) {

@@ -53,6 +53,10 @@ std::shared_ptr<spdlog::logger> make_logger(bool quiet) {
   return logger;
 }
 
+std::function<void(const std::string&)> make_warner(bool quiet) {
+  return [logger = make_logger(quiet)](const std::string& text) { logger->warn("{}", text); };
+}
+
 InterruptGuard::InterruptGuard() {
   struct sigaction action {};
   action.sa_handler = note_interrupt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ std::string text_of(const std::exception& error);
 
 /// Writes "autospmv: warning: ..." lines.
 std::shared_ptr<spdlog::logger> make_logger(bool quiet);
+
+/// Writes what it is called with as a warning of such a logger.
+std::function<void(const std::string&)> make_warner(bool quiet);
 
 /// Thrown between two trials after Ctrl-C or a request to terminate. Not an error of any matrix: it ends the program.
 struct Interrupted {};

@@ -10,7 +10,7 @@ build_packages=(
   libarchive-dev libboost-program-options-dev libgtest-dev libspdlog-dev libsqlite3-dev nlohmann-json3-dev
 )
 # clang-tidy reads omp.h from clang's own OpenMP.
-check_packages=(clang-format clang-tidy libomp-dev)
+check_packages=(ccache clang-format clang-tidy libomp-dev)
 
 fail() {
   echo "${0##*/}: $*" >&2
@@ -51,9 +51,10 @@ find_cuda() {
   fi
 }
 
-# ccache makes builds after the first one quick.
+# ccache makes builds after the first one quick, those of another clone too.
 use_ccache() {
   if command -v ccache >/dev/null; then
+    export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
   fi
 }
