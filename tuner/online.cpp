@@ -254,45 +254,20 @@ bool Online<T>::search() {
   const auto start = Clock::now();
   prepare();
   if (stopping()) return false;
-  const auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
-  auto& first = *runners_.front();
-  try_first(first);
-  if (!stopping()) try_estimate();
-  const auto search = make_search(task_.prospects, Effort::measure, context_.limits());
+  auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
+  try_first(*runners_.front());
+  // Its trial of now before one of earlier.
+  known.insert(known.begin(), records_.begin(), records_.end());
+  SearchRules rules;
+  rules.products_of_trial = warm_up_rides + timed_rides;
+  const auto search = make_online_search(task_.prospects, known, context_.limits(), rules);
   while (const auto* const prospect = search->next()) {
     if (stopping()) return false;
-    if (const auto* before = measured(prospect->candidate, known)) {
-      search->report(*before, 0);
-    } else {
-      if (is_spent()) break;
-      if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
-      double seconds = 0;
-      const auto measurement = try_candidate(*prospect, seconds);
-      search->report(measurement, seconds);
-    }
+    if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
+    search->report(try_candidate(*prospect), 0);
     free_losers();
   }
   return !stopping();
-}
-
-// What builds and verifies candidates takes time on the device, and in its driver, from the products.
-template <class T>
-bool Online<T>::is_spent() const {
-  const auto calls = static_cast<double>(context_.limits().expected_calls);
-  const bool enough = records_.size() >= least_trials;
-  return enough && spent_ > budget_share * calls * first_seconds_;
-}
-
-template <class T>
-const Measurement* Online<T>::measured(const Candidate& candidate, const std::vector<TrialRecord>& earlier) const {
-  const std::span<const TrialRecord> now(records_);
-  for (const auto records : {now, std::span(earlier)}) {
-    const auto found = std::find_if(records.begin(), records.end(), [&](const TrialRecord& record) {
-      return record.candidate == candidate && record.measurement.outcome != Outcome::timed_out;
-    });
-    if (found != records.end()) return &found->measurement;
-  }
-  return nullptr;
 }
 
 template <class T>
@@ -325,23 +300,11 @@ void Online<T>::try_first(Runner& runner) {
     records_.push_back(runner.record);
   } else if (ride(runner)) {
     judge(runner);
-    first_seconds_ = runner.record.measurement.warm.median;
   }
 }
 
 template <class T>
-void Online<T>::try_estimate() {
-  const auto estimates = by_estimate(task_.prospects, context_.limits(), task_.described.csr_bytes);
-  if (estimates.empty() || estimates.front()->prediction.tier == Tier::model) return;
-  if (measured(estimates.front()->candidate, {}) != nullptr) return;
-  double seconds = 0;
-  try_candidate(*estimates.front(), seconds);
-  free_losers();
-}
-
-template <class T>
-Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) {
-  const auto start = Clock::now();
+Measurement Online<T>::try_candidate(const Prospect& prospect) {
   TrialRecord record{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
   auto& measurement = record.measurement;
   const auto forbidden = [&](double bytes) {
@@ -356,8 +319,6 @@ Measurement Online<T>::try_candidate(const Prospect& prospect, double& seconds) 
   {
     const std::scoped_lock values(values_);
     auto op = build(prospect, measurement);
-    seconds = seconds_since(start);
-    spent_ += seconds;
     if (measurement.outcome == Outcome::passed && forbidden(static_cast<double>(measurement.bytes))) return measurement;
     if (op == nullptr) {
       context_.complain(record);

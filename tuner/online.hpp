@@ -34,7 +34,7 @@ struct OnlineTask {
   std::string catalogue;    ///< format_catalogue()
 };
 
-/// The operator of a plan while it may still change. A background thread builds the candidates of a short list one
+/// The operator of a plan while it may still change. A background thread builds the candidates that promise to pay one
 /// after another on the setup stream and verifies each; the next products then use it instead of the best so far and
 /// are timed in their own streams, by events that nobody waits for. The median decides which of the two stays. At the
 /// end the trials are in the database, the losers are freed, the thread is gone, and a product is a product.
@@ -76,10 +76,6 @@ class Online {
   static constexpr int most_streams = 32;  // in which unmeasured products are followed
   // This much slower than the best, a candidate rides no more, or never.
   static constexpr double hopeless_factor = 4;
-  // Trials that are made whatever they cost, and what all may cost, as a share of the expected calls by the first
-  // operator.
-  static constexpr std::size_t least_trials = 4;
-  static constexpr double budget_share = 0.1;
 
   // An operator that products may use.
   struct Runner {
@@ -107,13 +103,7 @@ class Online {
   bool search();
   void prepare();
   void try_first(Runner& runner);
-  /// What is predicted to be the best, before any other: most products come while the short list is tried.
-  void try_estimate();
-  Measurement try_candidate(const Prospect& prospect, double& seconds);
-  /// Whether trials after the first few would cost the products more than they may.
-  [[nodiscard]] bool is_spent() const;
-  /// What is known of it by now: of this tuning, or of an earlier one.
-  [[nodiscard]] const Measurement* measured(const Candidate& candidate, const std::vector<TrialRecord>& earlier) const;
+  Measurement try_candidate(const Prospect& prospect);
   /// nullptr where it is not to ride: it did not pass, or the product that verified it was so slow that its measurement
   /// is this one.
   [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement);
@@ -145,8 +135,6 @@ class Online {
   // Of the background thread alone.
   std::vector<TrialRecord> records_;
   double best_total_ = std::numeric_limits<double>::infinity();
-  double first_seconds_ = std::numeric_limits<double>::infinity();  // of a product of the first operator
-  double spent_ = 0;                                                // seconds that took to build and verify candidates
   bool left_out_ = false;  // a candidate, by a limit that other tunings may not have
 
   mutable std::mutex mutex_;  // held for moments only; guards everything below

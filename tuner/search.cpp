@@ -39,6 +39,40 @@ class InOrder final : public Search {
   std::size_t at_ = 0;
 };
 
+// What trials of one format on this matrix missed their predictions by.
+class Misses {
+ public:
+  /// Of a trial that passed.
+  void add(const Prospect& prospect, const Measurement& measurement) {
+    misses_.push_back({&prospect.candidate.params, std::log(measurement.warm.median / prospect.prediction.seconds)});
+  }
+
+  /// Seconds of a product, corrected by the misses, those of the nearest parameters first.
+  [[nodiscard]] double expected_seconds(const Prospect& prospect) const {
+    constexpr double reach = 0.8;
+    constexpr double doubt = 0.6;
+    double weights = doubt;
+    double sum = 0;
+    for (const auto& miss : misses_) {
+      const double weight = std::exp(-distance(prospect.candidate.params, *miss.params) / reach);
+      weights += weight;
+      sum += weight * miss.log_ratio;
+    }
+    return prospect.prediction.seconds * std::exp(sum / weights);
+  }
+
+ private:
+  struct Miss {
+    const Params* params;
+    double log_ratio;  ///< of measured over predicted
+  };
+  std::vector<Miss> misses_;
+};
+
+bool is_timed(const Measurement& measurement) {
+  return measurement.outcome == Outcome::passed && measurement.warm.median > 0;
+}
+
 class ShortList final : public Search {
  public:
   ShortList(const Wanted& wanted, const Limits& limits, const SearchRules& rules) : limits_(limits), rules_(rules) {
@@ -69,10 +103,9 @@ class ShortList final : public Search {
       --current_->format->trials;
       --trials_;
     }
-    if (measurement.outcome != Outcome::passed || !(measurement.warm.median > 0)) return;
+    if (!is_timed(measurement)) return;
     const auto& prospect = *current_->prospect;
-    current_->format->misses.push_back(
-        {&prospect.candidate.params, std::log(measurement.warm.median / prospect.prediction.seconds)});
+    current_->format->misses.add(prospect, measurement);
     best_total_ = std::min(best_total_, measurement.setup_seconds + calls() * measurement.warm.median);
     if (prospect.baseline) baseline_ = std::min(baseline_, measurement.warm.median);
   }
@@ -82,13 +115,9 @@ class ShortList final : public Search {
   }
 
  private:
-  struct Miss {
-    const Params* params;
-    double log_ratio;  ///< of measured over predicted
-  };
   struct OfFormat {
     int trials = 0;
-    std::vector<Miss> misses;
+    Misses misses;
     const Prospect* first = nullptr;  ///< the most promising of a baseline
   };
   struct Entry {
@@ -98,20 +127,6 @@ class ShortList final : public Search {
   };
 
   [[nodiscard]] double calls() const { return static_cast<double>(limits_.expected_calls); }
-
-  // What trials of the same format on this matrix missed their predictions by, the nearest parameters first.
-  static double log_correction(const Entry& entry) {
-    constexpr double reach = 0.8;
-    constexpr double doubt = 0.6;
-    double weights = doubt;
-    double sum = 0;
-    for (const auto& miss : entry.format->misses) {
-      const double weight = std::exp(-distance(entry.prospect->candidate.params, *miss.params) / reach);
-      weights += weight;
-      sum += weight * miss.log_ratio;
-    }
-    return sum / weights;
-  }
 
   [[nodiscard]] Entry* choose() {
     for (auto& entry : entries_) {
@@ -124,7 +139,7 @@ class ShortList final : public Search {
     for (auto& entry : entries_) {
       if (entry.tried || entry.format->trials >= rules_.most_of_format) continue;
       const auto& prediction = entry.prospect->prediction;
-      const double products = calls() * prediction.seconds * std::exp(log_correction(entry));
+      const double products = calls() * entry.format->misses.expected_seconds(*entry.prospect);
       const double total = prediction.setup_seconds + products;
       if (total < least) {
         least = total;
@@ -146,6 +161,104 @@ class ShortList final : public Search {
   double baseline_ = infinity;
   double best_total_ = infinity;
 };
+
+// As long as trials are expected to pay.
+class Paying final : public Search {
+ public:
+  Paying(const Wanted& wanted, std::span<const TrialRecord> known, const Limits& limits, const SearchRules& rules)
+      : calls_(static_cast<double>(limits.expected_calls)), rules_(rules) {
+    for (const auto* prospect : wanted) {
+      const auto trial = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
+        return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
+      });
+      if (trial == known.end()) {
+        left_.push_back(prospect);
+      } else if (is_timed(trial->measurement)) {
+        formats_[prospect->candidate.format].misses.add(*prospect, trial->measurement);
+      }
+    }
+    for (const auto& trial : known) learn(trial.measurement);
+  }
+
+  const Prospect* next() override {
+    if (trials_ == rules_.most_trials) return nullptr;
+    double most = 0;
+    auto best = left_.end();
+    for (auto at = left_.begin(); at != left_.end(); ++at) {
+      const double gain = expected_gain(**at);
+      if (gain > most) {
+        most = gain;
+        best = at;
+      }
+    }
+    if (best == left_.end()) return nullptr;
+    current_ = *best;
+    left_.erase(best);
+    ++trials_;
+    ++formats_[current_->candidate.format].trials;
+    return current_;
+  }
+
+  void report(const Measurement& measurement, double /*seconds*/) override {
+    auto& format = formats_[current_->candidate.format];
+    if (measurement.outcome == Outcome::refused) {
+      --trials_;
+      --format.trials;
+    }
+    learn(measurement);
+    if (is_timed(measurement)) format.misses.add(*current_, measurement);
+  }
+
+  [[nodiscard]] std::size_t most() const override {
+    return std::min(left_.size(), static_cast<std::size_t>(rules_.most_trials));
+  }
+
+ private:
+  void learn(const Measurement& measurement) {
+    if (is_timed(measurement)) best_ = std::min(best_, measurement.warm.median);
+  }
+
+  // Seconds that all calls are expected to gain, less what the trial must return. The time is taken to be lognormal:
+  // what a call gains on average, where it gains anything, is then the value of an option to sell.
+  [[nodiscard]] double expected_gain(const Prospect& prospect) {
+    const auto& prediction = prospect.prediction;
+    const auto& format = formats_[prospect.candidate.format];
+    if (format.trials >= rules_.most_of_format) return 0;
+    const double seconds = format.misses.expected_seconds(prospect);
+    const double deviation = std::max(1e-3, caution * prediction.deviation);
+    const double distance = std::log(best_ / seconds) / deviation;
+    const double gain =
+        best_ * below(distance) - seconds * std::exp(deviation * deviation / 2) * below(distance - deviation);
+    const double cost = prediction.setup_seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
+    return calls_ * gain - rules_.least_return * cost;
+  }
+
+  // Of a standard normal distribution.
+  static double below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
+
+  // Of the deviation that predictions have: hope alone is no reason for a trial.
+  static constexpr double caution = 0.5;
+
+  struct OfFormat {
+    int trials = 0;  // made now
+    Misses misses;
+  };
+  Wanted left_;
+  std::map<std::string, OfFormat> formats_;
+  double calls_;
+  SearchRules rules_;
+  const Prospect* current_ = nullptr;
+  int trials_ = 0;
+  double best_ = infinity;
+};
+
+Wanted wanted_of(std::span<const Prospect> prospects, const Limits& limits) {
+  Wanted wanted;
+  for (const auto& prospect : prospects) {
+    if (is_wanted(prospect, limits)) wanted.push_back(&prospect);
+  }
+  return wanted;
+}
 
 // What the cost model alone says of one format: those that could win, in the format's own order where they are alike.
 Wanted blind_list(Wanted of_format, double best, const SearchRules& rules) {
@@ -194,14 +307,15 @@ bool is_blind(const Wanted& wanted) {
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules) {
   Wanted wanted;
-  if (effort == Effort::measure || effort == Effort::exhaustive) {
-    for (const auto& prospect : prospects) {
-      if (is_wanted(prospect, limits)) wanted.push_back(&prospect);
-    }
-  }
+  if (effort == Effort::measure || effort == Effort::exhaustive) wanted = wanted_of(prospects, limits);
   if (effort == Effort::exhaustive || wanted.empty()) return std::make_unique<InOrder>(std::move(wanted));
   if (is_blind(wanted)) return std::make_unique<InOrder>(blind_order(wanted, rules));
   return std::make_unique<ShortList>(wanted, limits, rules);
+}
+
+std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
+                                           const Limits& limits, const SearchRules& rules) {
+  return std::make_unique<Paying>(wanted_of(prospects, limits), known, limits, rules);
 }
 
 }  // namespace autospmv

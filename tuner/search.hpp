@@ -27,6 +27,11 @@ struct SearchRules {
   int most_blind_of_format = 5;
   double hopeless = 6;          ///< blind: predicted so much slower than the best of all is not worth a trial
   double alike = alike_factor;  ///< blind: within so much of the best of a format, the format's own order says more
+
+  /// Online: a trial must promise so many times what it costs. A conversion slows down the products beside it, and
+  /// what promises most of many has mostly been overrated.
+  double least_return = 4;
+  double products_of_trial = 9;  ///< online: that the caller computes with the candidate
 };
 
 class Search {
@@ -50,8 +55,14 @@ class Search {
 /// matrix have shown of a format corrects what is expected of its other parameters; it ends when nothing that is left
 /// could win, or what may be spent is spent. Where no prospect is predicted from other matrices: the best of each
 /// format by the cost model, then the second best of each, and so on. Effort::exhaustive: all that are admitted.
-/// Efforts without trials: none. The prospects outlive the search.
+/// Efforts without trials, and online: none. The prospects outlive the search.
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules = {});
+
+/// Effort::online, where trials cost the time of the products beside them: always the candidate that promises most in
+/// the expected calls, less what its trial costs, until none promises enough. `known` are trials of this matrix,
+/// that of the operator in use among them.
+std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
+                                           const Limits& limits, const SearchRules& rules = {});
 
 }  // namespace autospmv

@@ -111,6 +111,39 @@ TEST(Search, TriesAllThatIsAdmittedOrNothing) {
   EXPECT_EQ(make_search(prospects, Effort::estimate, {})->next(), nullptr);
 }
 
+TrialRecord trial_of(const Prospect& prospect, const Measurement& measurement) {
+  return {prospect.candidate, 1, true, measurement};
+}
+
+TEST(OnlineSearch, TriesWhatPromisesMost) {
+  std::vector<Prospect> prospects = {prospect("csr", 1, 4e-6), prospect("a", 1, 1e-6), prospect("b", 1, 2e-6),
+                                     prospect("c", 1, 3.9e-6)};
+  prospects[1].prediction.setup_seconds = 1;  // never pays
+  prospects[3].prediction.setup_seconds = 1e-4;
+  const auto search = make_online_search(prospects, std::vector{trial_of(prospects[0], passed(4e-6))}, {});
+  ASSERT_EQ(search->next(), &prospects[2]);
+  search->report(passed(2e-6), 0);
+  EXPECT_EQ(search->next(), nullptr) << "nothing that is left would pay";
+}
+
+TEST(OnlineSearch, DoubtIsAReasonForATrialThatCostsLittle) {
+  std::vector<Prospect> prospects = {prospect("csr", 1, 4e-6), prospect("a", 1, 4e-6)};
+  const std::vector known{trial_of(prospects[0], passed(4e-6))};
+  EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[1]);
+  prospects[1].prediction.setup_seconds = 20 * 4e-6;
+  EXPECT_EQ(make_online_search(prospects, known, {})->next(), nullptr);
+  prospects[1].prediction.deviation = 1;
+  EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[1]);
+  EXPECT_EQ(make_online_search(prospects, known, {.expected_calls = 100})->next(), nullptr);
+}
+
+TEST(OnlineSearch, LearnsFromWhatIsKnown) {
+  const std::vector<Prospect> prospects = {prospect("csr", 1, 4e-6), prospect("a", 8, 1e-6), prospect("a", 16, 1e-6),
+                                           prospect("b", 1, 1.5e-6)};
+  const std::vector known{trial_of(prospects[0], passed(4e-6)), trial_of(prospects[1], passed(8e-6))};
+  EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[3]) << "a was eight times as slow";
+}
+
 // ---- Replays -----------------------------------------------------------------------------------------------------
 
 // Of best time / chosen time.
@@ -134,12 +167,30 @@ struct Quality {
 struct Replayed {
   Quality measured;
   Quality estimated;
+  Quality online;
 };
 
 using Trials = std::map<Candidate, const TrialRecord*>;
 
 double total(const TrialRecord& trial, const Limits& limits) {
   return trial.measurement.setup_seconds + static_cast<double>(limits.expected_calls) * trial.measurement.warm.median;
+}
+
+// Seconds of all calls, trials included, where a conversion takes as long again from the products beside it.
+double online_total(const std::vector<Prospect>& prospects, const Trials& trials, const Limits& limits, int& made) {
+  const auto& first = *trials.at(fallback_prospect(prospects, limits).candidate);
+  const auto search = make_online_search(prospects, std::vector{first}, limits);
+  double best = first.measurement.warm.median;
+  double spent = 0;
+  made = 1;
+  while (const auto* const next = search->next()) {
+    const auto& measurement = trials.at(next->candidate)->measurement;
+    best = std::min(best, measurement.warm.median);
+    spent += 2 * measurement.setup_seconds + SearchRules{}.products_of_trial * (measurement.warm.median - best);
+    search->report(measurement, 0);
+    ++made;
+  }
+  return spent + static_cast<double>(limits.expected_calls) * best;
 }
 
 // Every matrix is predicted from all others, or by the model alone, and searched as if it were new.
@@ -174,25 +225,31 @@ Replayed replay(bool blind) {
     replayed.measured.add(best / found, made);
     const auto* const estimate = by_estimate(prospects, limits, INT64_MAX).front();
     replayed.estimated.add(best / total(*trials.at(estimate->candidate), limits), 0);
+    const double online = online_total(prospects, trials, limits, made);
+    replayed.online.add(best / online, made);
   }
   return replayed;
 }
 
 TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
-  const auto [measured, estimated] = replay(false);
+  const auto [measured, estimated, online] = replay(false);
   ASSERT_GT(measured.matrices, 30);
   EXPECT_LE(measured.most_trials, SearchRules{}.most_trials);
   EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
   EXPECT_GE(measured.worst, 0.8);
   EXPECT_GE(estimated.mean(), 0.8) << "worst " << estimated.worst;
+  EXPECT_GE(online.mean(), 0.85) << "worst " << online.worst;
+  EXPECT_LE(online.trials, 6 * online.matrices);
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
   RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
+  RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
 }
 
 TEST(Replay, MoreTrialsFindThemWhereNothingIsKnown) {
-  const auto [measured, estimated] = replay(true);
+  const auto [measured, estimated, online] = replay(true);
   EXPECT_GE(measured.mean(), 0.96) << "worst " << measured.worst;
   EXPECT_LE(measured.most_trials, SearchRules{}.most_blind_trials);
+  EXPECT_GE(online.mean(), 0.7) << "worst " << online.worst;
 }
 
 }  // namespace
