@@ -226,9 +226,9 @@ class Paying final : public Search {
     if (format.trials >= rules_.most_of_format) return 0;
     const double seconds = format.misses.expected_seconds(prospect);
     const double deviation = std::max(1e-3, caution * prediction.deviation);
-    const double distance = std::log(best_ / seconds) / deviation;
+    const double margin = std::log(best_ / seconds) / deviation;
     const double gain =
-        best_ * below(distance) - seconds * std::exp(deviation * deviation / 2) * below(distance - deviation);
+        best_ * below(margin) - seconds * std::exp(deviation * deviation / 2) * below(margin - deviation);
     const double cost = prediction.setup_seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
     return calls_ * gain - rules_.least_return * cost;
   }
