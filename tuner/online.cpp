@@ -5,7 +5,6 @@
 #include <exception>
 #include <iterator>
 #include <random>
-#include <span>
 #include <utility>
 
 #include "core/error.hpp"

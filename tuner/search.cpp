@@ -173,11 +173,10 @@ class Paying final : public Search {
       });
       if (trial == known.end()) {
         left_.push_back(prospect);
-      } else if (is_timed(trial->measurement)) {
-        formats_[prospect->candidate.format].misses.add(*prospect, trial->measurement);
+      } else {
+        learn(*prospect, trial->measurement);
       }
     }
-    for (const auto& trial : known) learn(trial.measurement);
   }
 
   const Prospect* next() override {
@@ -200,13 +199,11 @@ class Paying final : public Search {
   }
 
   void report(const Measurement& measurement, double /*seconds*/) override {
-    auto& format = formats_[current_->candidate.format];
     if (measurement.outcome == Outcome::refused) {
       --trials_;
-      --format.trials;
+      --formats_[current_->candidate.format].trials;
     }
-    learn(measurement);
-    if (is_timed(measurement)) format.misses.add(*current_, measurement);
+    learn(*current_, measurement);
   }
 
   [[nodiscard]] std::size_t most() const override {
@@ -214,8 +211,10 @@ class Paying final : public Search {
   }
 
  private:
-  void learn(const Measurement& measurement) {
-    if (is_timed(measurement)) best_ = std::min(best_, measurement.warm.median);
+  void learn(const Prospect& prospect, const Measurement& measurement) {
+    if (!is_timed(measurement)) return;
+    formats_[prospect.candidate.format].misses.add(prospect, measurement);
+    best_ = std::min(best_, measurement.warm.median);
   }
 
   // Seconds that all calls are expected to gain, less what the trial must return. The time is taken to be lognormal:
