@@ -10,6 +10,9 @@ namespace autospmv::formats {
 
 namespace {
 
+// From where on elements of x that nothing multiplies cost less than to wait and see whether something will.
+constexpr double full_share = 0.9;
+
 constexpr std::int64_t every_offset = std::numeric_limits<std::int32_t>::min();
 
 // Where work happens decides which of two functions runs; the steps are the same.
@@ -101,6 +104,7 @@ Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLay
   auto refusal = layout.hack == 0 ? find_in_whole(matrix, diagonals, device) : find_in_hacks(matrix, diagonals, device);
   if (refusal) return *refusal;
   diagonals.values = Array<T>(diagonals.offsets.size() * static_cast<std::size_t>(diagonals.hack), device);
+  diagonals.full = static_cast<double>(matrix.nnz) >= full_share * static_cast<double>(diagonals.values.size());
   if (!fill(matrix, diagonals, device, setup_stream(device))) {
     return Refusal{"duplicates: two nonzeros at one place have one slot between them"};
   }

@@ -1,4 +1,5 @@
 #include <climits>
+#include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
 #include "formats/common/diagonals.cuh"
@@ -174,15 +175,24 @@ class Neighbours {
   T element_[Rows] = {};
 };
 
-// With one row a thread, an element of x is read only where there is a nonzero.
+// With one row a thread, nothing of x stays for the next diagonal.
 template <class T>
 class Neighbours<1, T> {
  public:
-  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t /*cols*/) : x_(x + row) {}
-  __device__ __forceinline__ T load(std::int64_t offset) const { return load_x(x_ + offset); }
+  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
+      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
+
+  __device__ __forceinline__ T load(std::int64_t offset) const { return load_x(x_ + row_ + offset); }
+
+  // 0 where x has no such element.
+  __device__ __forceinline__ T load_within(std::int64_t offset) const {
+    return static_cast<std::uint64_t>(row_ + offset) < cols_ ? load(offset) : T{0};
+  }
 
  private:
   const T* x_;
+  std::int64_t row_;
+  std::uint64_t cols_;
 };
 
 // Some diagonals of the rows of one thread: N of them, or as many as there are.
@@ -191,7 +201,8 @@ struct SomeDiagonals {
   T value[N][Rows] = {};
   std::int32_t offset[N];
 
-  // With one row a thread an element of x waits for its value, so its offset had better be there too.
+  // With one row a thread, elements of x are asked for right behind the values, so their offsets had better be there
+  // too.
   template <class Slots>
   __device__ __forceinline__ void load(const Slots& slots, std::int64_t slot, std::int64_t stride,
                                        const std::int32_t* offsets, int count) {
@@ -204,10 +215,21 @@ struct SomeDiagonals {
     }
   }
 
+  // With one row a thread, `Full` says when an element of x is read: at once, as nearly every slot has a nonzero to
+  // multiply it, or once it is known that this one has, which puts one latency behind the other.
+  template <bool Full>
   __device__ __forceinline__ void add_to(T (&sum)[Rows], Neighbours<Rows, T>& neighbours, const std::int32_t* offsets,
                                          int count) const {
-    if constexpr (Rows == 1) {
-      // Where there is no diagonal, no nonzero is either.
+    // Where there is no diagonal, no nonzero is either.
+    if constexpr (Rows == 1 && Full) {
+      T element[N];
+#pragma unroll
+      for (int u = 0; u < N; ++u) element[u] = u < count ? neighbours.load_within(offset[u]) : T{0};
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (!is_absent(value[u][0])) sum[0] += value[u][0] * element[u];
+      }
+    } else if constexpr (Rows == 1) {
 #pragma unroll
       for (int u = 0; u < N; ++u) {
         if (!is_absent(value[u][0])) sum[0] += value[u][0] * neighbours.load(offset[u]);
@@ -226,7 +248,7 @@ struct SomeDiagonals {
   }
 };
 
-template <int Rows, class Slots, class T>
+template <int Rows, bool Full, class Slots, class T>
 __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
                                 T* __restrict__ y) {
   // Diagonals whose loads are under way together.
@@ -240,12 +262,12 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
   for (; j + in_flight <= at.count; j += in_flight) {
     SomeDiagonals<in_flight, Rows, T> some;
     some.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, in_flight);
-    some.add_to(sum, neighbours, at.offsets + j, in_flight);
+    some.template add_to<Full>(sum, neighbours, at.offsets + j, in_flight);
   }
   // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
   SomeDiagonals<in_flight - 1, Rows, T> rest;
   rest.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, at.count - j);
-  rest.add_to(sum, neighbours, at.offsets + j, at.count - j);
+  rest.template add_to<Full>(sum, neighbours, at.offsets + j, at.count - j);
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
@@ -301,7 +323,12 @@ void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, 
   const PlainSlots<T> slots{diagonals.values.data()};
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
     const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
-    multiply_kernel<rows.value><<<grid, layout.block, 0, stream.handle>>>(diagonals.shape(), slots, alpha, x, beta, y);
+    const auto launch = [&](auto full) {
+      multiply_kernel<rows.value, full.value>
+          <<<grid, layout.block, 0, stream.handle>>>(diagonals.shape(), slots, alpha, x, beta, y);
+    };
+    // With more rows a thread, all elements of x are read in any case.
+    rows.value == 1 && diagonals.full ? launch(std::true_type{}) : launch(std::false_type{});
   });
   cuda::check_launch();
 }

@@ -38,8 +38,9 @@ inline constexpr std::int32_t most_hack_diagonals = 2048;
 
 struct DiagonalLayout {
   std::int64_t hack = 0;  ///< rows, a multiple of hack_unit up to largest_hack; 0: all of them
-  /// CUDA: rows a thread. With 1, an element of x is read where there is a nonzero; with 2 and 4, values are read 16
-  /// bytes at a time and elements of x that the next diagonal needs too stay in registers.
+  /// CUDA: rows a thread. With 1, an element of x is read where there is a nonzero, or for every slot if most have
+  /// one; with 2 and 4, values are read 16 bytes at a time and elements of x that the next diagonal needs too stay in
+  /// registers.
   int rows = 1;
   int block = 256;  ///< CUDA: threads a block
 };
@@ -79,6 +80,7 @@ struct Diagonals {
   Array<std::int32_t> first;    ///< hacks + 1, each hack's first among the offsets; empty where there is one hack
   Array<std::int32_t> offsets;  ///< increasing within a hack
   Array<T> values;              ///< hack slots for each offset
+  bool full = false;            ///< nearly every slot has a nonzero
 
   [[nodiscard]] std::int64_t bytes() const { return first.bytes() + offsets.bytes() + values.bytes(); }
   [[nodiscard]] DiagonalShape shape() const {

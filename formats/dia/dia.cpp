@@ -44,7 +44,7 @@ class Dia final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "dia",
-        .version = 2,
+        .version = 3,
         .summary = "diagonals and their offsets, no column indices; symmetric ones stored once",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

@@ -46,7 +46,7 @@ class Hdia final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hdia",
-        .version = 1,
+        .version = 2,
         .summary = "diagonals in hacks of rows, no column indices",
         .paper =
             "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse matrices on GPGPUs\", "
