@@ -1,10 +1,36 @@
 #include "core/params.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/error.hpp"
 
 namespace autospmv {
+
+namespace {
+
+// Of the parameter, or of where it belongs.
+template <class Values>
+auto place_of(Values& values, std::string_view name) {
+  return std::lower_bound(values.begin(), values.end(), name,
+                          [](const Params::Value& value, std::string_view wanted) { return value.first < wanted; });
+}
+
+}  // namespace
+
+Params::Params(std::initializer_list<Value> values) {
+  values_.reserve(values.size());
+  for (const auto& [name, value] : values) set(name, value);
+}
+
+void Params::set(std::string_view name, std::int64_t value) {
+  const auto at = place_of(values_, name);
+  if (at != values_.end() && at->first == name) {
+    at->second = value;
+  } else {
+    values_.emplace(at, name, value);
+  }
+}
 
 std::optional<Params> Params::parse(std::string_view text) {
   Params params;
@@ -17,20 +43,22 @@ std::optional<Params> Params::parse(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    if (!params.values_.emplace(word.substr(0, equals), value).second) return std::nullopt;
+    const auto name = word.substr(0, equals);
+    if (params.find(name)) return std::nullopt;
+    params.set(name, value);
   }
   return params;
 }
 
-std::optional<std::int64_t> Params::find(const std::string& name) const {
-  const auto at = values_.find(name);
-  if (at == values_.end()) return std::nullopt;
+std::optional<std::int64_t> Params::find(std::string_view name) const {
+  const auto at = place_of(values_, name);
+  if (at == values_.end() || at->first != name) return std::nullopt;
   return at->second;
 }
 
-std::int64_t Params::operator[](const std::string& name) const {
+std::int64_t Params::operator[](std::string_view name) const {
   const auto value = find(name);
-  if (!value) throw InvalidArgument("parameter '" + name + "' is missing from '" + text() + "'");
+  if (!value) throw InvalidArgument("parameter '" + std::string(name) + "' is missing from '" + text() + "'");
   return *value;
 }
 
@@ -38,7 +66,7 @@ std::string Params::text() const {
   std::string text;
   for (const auto& [name, value] : values_) {
     if (!text.empty()) text += ' ';
-    text += name + '=' + std::to_string(value);
+    text.append(name).append(1, '=').append(std::to_string(value));
   }
   return text;
 }

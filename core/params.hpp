@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,26 +13,29 @@ namespace autospmv {
 /// One choice of parameters. Ordered by name, so that equal choices have equal text.
 class Params {
  public:
+  using Value = std::pair<std::string, std::int64_t>;
+
   Params() = default;
-  Params(std::initializer_list<std::pair<const std::string, std::int64_t>> values) : values_(values) {}
+  Params(std::initializer_list<Value> values);
 
   /// Reads "T=4 block=256"; nullopt for anything else.
   static std::optional<Params> parse(std::string_view text);
 
-  void set(std::string name, std::int64_t value) { values_[std::move(name)] = value; }
-  [[nodiscard]] std::optional<std::int64_t> find(const std::string& name) const;
+  void set(std::string_view name, std::int64_t value);
+  [[nodiscard]] std::optional<std::int64_t> find(std::string_view name) const;
 
   /// Throws InvalidArgument where the parameter is missing.
-  [[nodiscard]] std::int64_t operator[](const std::string& name) const;
+  [[nodiscard]] std::int64_t operator[](std::string_view name) const;
 
-  [[nodiscard]] const std::map<std::string, std::int64_t>& values() const { return values_; }
+  [[nodiscard]] const std::vector<Value>& values() const { return values_; }
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Params&, const Params&) = default;
   friend auto operator<=>(const Params&, const Params&) = default;
 
  private:
-  std::map<std::string, std::int64_t> values_;
+  // Sorted: a handful, of which hundreds of choices are made for every matrix.
+  std::vector<Value> values_;
 };
 
 /// The values each parameter of a format may take for one matrix on one device, in the order worth trying.

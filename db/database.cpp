@@ -626,16 +626,16 @@ std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string
                         "SELECT format, format_version, params, outcome = 'passed', warm_samples, warm_median_s, "
                         "setup_s, bytes FROM trial WHERE matrix = ?1 AND environment = ?2 ORDER BY format, params, id");
     statement.bind(key.pattern.text(), *environment);
-    std::optional<BriefTrial> last;
+    BriefTrial last;  // did not pass as long as there is none
     BriefTrial next;
     while (statement.step()) {
       next.read(statement);
       const auto known = versions.find(next.format);
       if (!catalogue.empty() && (known == versions.end() || known->second != next.version)) continue;
-      if (last && !next.is_of_same_candidate(*last)) last->add_to(trials);
-      last = next;
+      if (!next.is_of_same_candidate(last)) last.add_to(trials);
+      std::swap(last, next);
     }
-    if (last) last->add_to(trials);
+    last.add_to(trials);
     return trials;
   });
 }
