@@ -66,11 +66,7 @@ class CsrVector final : public Format<T> {
     }
     if (device.backend == Backend::cuda && features.nnz > 0) {
       cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
-      // Rows that would take more steps than `share` are walked by a block.
-      if (params["share"] > 0) {
-        const double of_block = static_cast<double>(features.npr_max) / static_cast<double>(params["block"]);
-        cost.walk.longest = std::min(cost.walk.longest, of_block + static_cast<double>(params["share"]));
-      }
+      if (params["share"] > 0) add_shared_rows(features, params, cost.walk);
     }
     return cost;
   }
@@ -97,6 +93,19 @@ class CsrVector final : public Format<T> {
 
  private:
   using Values = std::vector<std::int64_t>;
+
+  // Rows that would take more steps than `share` are walked by their block, one after another.
+  static void add_shared_rows(const Features& features, const Params& params, Walk& walk) {
+    constexpr double handover = 12;  // steps of one thread that a row costs, however short: its ends, its sum
+    const auto block = static_cast<double>(params["block"]);
+    const auto share = static_cast<double>(params["share"]);
+    const auto threads = static_cast<double>(params["T"]);
+    const double steps = sum_over_rows(
+        features, [&](double length) { return length > share * threads ? handover + std::ceil(length / block) : 0; });
+    const double of_block = steps / static_cast<double>(features.rows) * block / threads;
+    walk.steps += of_block;
+    walk.longest = share + of_block;
+  }
 
   // What is stored anew, and what is read of it instead of CSR's own arrays.
   static void add_encoding(const Features& features, const Params& params, Cost& cost) {
