@@ -108,6 +108,32 @@ const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const 
   });
 }
 
+namespace {
+
+// From the mean length to the longest by a power law: each doubling leaves the same share of the rows, until one is
+// left.
+void spread_rows(Features& features) {
+  const auto bin_of = [](std::int64_t npr) {
+    return std::min<std::size_t>(std::bit_width(static_cast<std::uint64_t>(npr)), npr_bins - 1);
+  };
+  const auto first = bin_of(features.npr_percentile.front());
+  const auto last = bin_of(features.npr_max);
+  const auto rows = static_cast<double>(features.rows);
+  const double share = first < last ? std::pow(rows, -1 / static_cast<double>(last - first)) : 0;
+  double left = rows;
+  for (auto bin = first; bin <= last; ++bin) {
+    const double longer = bin < last ? share * left : 0;
+    features.npr_histogram[bin] = std::llround(left - longer);
+    left = longer;
+    if (bin == first) continue;
+    const double length = std::min(std::ldexp(1.0, static_cast<int>(bin)), static_cast<double>(features.npr_max));
+    const double beyond = length - features.npr_mean;
+    features.npr_variance += static_cast<double>(features.npr_histogram[bin]) * beyond * beyond / rows;
+  }
+}
+
+}  // namespace
+
 Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::int64_t longest_row) {
   Features features;
   features.rows = rows;
@@ -119,13 +145,7 @@ Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std
   features.npr_min = nnz / rows;
   features.npr_max = std::max(length, longest_row);
   features.npr_percentile.fill(length);
-  const auto bin_of = [](std::int64_t npr) {
-    return std::min<std::size_t>(std::bit_width(static_cast<std::uint64_t>(npr)), npr_bins - 1);
-  };
-  features.npr_histogram[bin_of(length)] = rows - 1;
-  ++features.npr_histogram[bin_of(features.npr_max)];
-  const double beyond = static_cast<double>(features.npr_max) - features.npr_mean;
-  features.npr_variance = beyond * beyond / static_cast<double>(rows);
+  spread_rows(features);
   features.diagonals = diagonals_cap + 1;
   features.lower_bandwidth = rows - 1;
   features.upper_bandwidth = cols - 1;

@@ -46,8 +46,8 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
 /// `limits`.
 const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits);
 
-/// The same without a measurement of the device or a look at more of the matrix than its longest row: as if the others
-/// were all alike and had no structure that a format could use.
+/// The same without a measurement of the device or a look at more of the matrix than its longest row: as if rows were
+/// the rarer the longer they are, and had no structure that a format could use.
 template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits);

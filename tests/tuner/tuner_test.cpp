@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -258,8 +259,11 @@ TEST(Featureless, HasNothingThatAFormatCouldUse) {
 TEST(Featureless, KnowsTheLongestRow) {
   const auto features = featureless(1000, 2000, 7500, 900);
   EXPECT_EQ(features.npr_max, 900);
-  EXPECT_EQ(features.npr_histogram[4], 999);
+  // A thousand rows, over six doublings to one.
+  EXPECT_EQ(features.npr_histogram[4], 684);
+  EXPECT_EQ(features.npr_histogram[5], 216);
   EXPECT_EQ(features.npr_histogram[10], 1);
+  EXPECT_EQ(std::accumulate(features.npr_histogram.begin(), features.npr_histogram.end(), std::int64_t{0}), 1000);
   EXPECT_GT(features.npr_variance, 100);
 }
 
