@@ -42,9 +42,9 @@ class InOrder final : public Search {
 // What trials of one format on this matrix missed their predictions by.
 class Misses {
  public:
-  /// Of a trial that passed.
-  void add(const Prospect& prospect, const Measurement& measurement) {
-    misses_.push_back({&prospect.candidate.params, std::log(measurement.warm.median / prospect.prediction.seconds)});
+  /// Of a product of so many seconds.
+  void add(const Prospect& prospect, double seconds) {
+    misses_.push_back({&prospect.candidate.params, std::log(seconds / prospect.prediction.seconds)});
   }
 
   /// Seconds of a product, corrected by the misses, those of the nearest parameters first.
@@ -105,7 +105,7 @@ class ShortList final : public Search {
     }
     if (!is_timed(measurement)) return;
     const auto& prospect = *current_->prospect;
-    current_->format->misses.add(prospect, measurement);
+    current_->format->misses.add(prospect, measurement.warm.median);
     best_total_ = std::min(best_total_, measurement.setup_seconds + calls() * measurement.warm.median);
     if (prospect.baseline) baseline_ = std::min(baseline_, measurement.warm.median);
   }
@@ -181,6 +181,7 @@ class Paying final : public Search {
 
   const Prospect* next() override {
     if (trials_ == rules_.most_trials) return nullptr;
+    take_stock();
     double most = 0;
     auto best = left_.end();
     for (auto at = left_.begin(); at != left_.end(); ++at) {
@@ -194,14 +195,14 @@ class Paying final : public Search {
     current_ = *best;
     left_.erase(best);
     ++trials_;
-    ++formats_[current_->candidate.format].trials;
+    ++trials_of_[current_->candidate.format];
     return current_;
   }
 
   void report(const Measurement& measurement, double /*seconds*/) override {
     if (measurement.outcome == Outcome::refused) {
       --trials_;
-      --formats_[current_->candidate.format].trials;
+      --trials_of_[current_->candidate.format];
     }
     learn(*current_, measurement);
   }
@@ -211,19 +212,40 @@ class Paying final : public Search {
   }
 
  private:
+  struct Timed {
+    const Prospect* prospect;
+    double seconds;
+  };
+
   void learn(const Prospect& prospect, const Measurement& measurement) {
-    if (!is_timed(measurement)) return;
-    formats_[prospect.candidate.format].misses.add(prospect, measurement);
-    best_ = std::min(best_, measurement.warm.median);
+    if (is_timed(measurement)) timed_.push_back({&prospect, measurement.warm.median});
+  }
+
+  // A product between two events takes longer than one of many in a row, which is what is predicted: a stream that has
+  // nothing to do waits for the launch meanwhile. What all trials take longer than predicted is no miss, as long as it
+  // is no more than a launch may be.
+  void take_stock() {
+    std::vector<double> longer;
+    longer.reserve(timed_.size());
+    for (const auto& trial : timed_) longer.push_back(trial.seconds - trial.prospect->prediction.seconds);
+    std::sort(longer.begin(), longer.end());
+    const double launch = longer.empty() ? 0 : std::clamp(longer[longer.size() / 2], 0.0, rules_.launch_seconds);
+    misses_.clear();
+    best_ = infinity;
+    for (const auto& trial : timed_) {
+      const double seconds = std::max(trial.seconds - launch, trial.seconds / 2);
+      misses_[trial.prospect->candidate.format].add(*trial.prospect, seconds);
+      best_ = std::min(best_, seconds);
+    }
   }
 
   // Seconds that all calls are expected to gain, less what the trial must return. The time is taken to be lognormal:
   // what a call gains on average, where it gains anything, is then the value of an option to sell.
   [[nodiscard]] double expected_gain(const Prospect& prospect) {
     const auto& prediction = prospect.prediction;
-    const auto& format = formats_[prospect.candidate.format];
-    if (format.trials >= rules_.most_of_format) return 0;
-    const double seconds = format.misses.expected_seconds(prospect);
+    const auto& format = prospect.candidate.format;
+    if (trials_of_[format] >= rules_.most_of_format) return 0;
+    const double seconds = misses_[format].expected_seconds(prospect);
     const double deviation = std::max(1e-3, caution * prediction.deviation);
     const double margin = std::log(best_ / seconds) / deviation;
     const double gain =
@@ -238,12 +260,10 @@ class Paying final : public Search {
   // Of the deviation that predictions have: hope alone is no reason for a trial.
   static constexpr double caution = 0.5;
 
-  struct OfFormat {
-    int trials = 0;  // made now
-    Misses misses;
-  };
   Wanted left_;
-  std::map<std::string, OfFormat> formats_;
+  std::vector<Timed> timed_;
+  std::map<std::string, Misses> misses_;  // by format
+  std::map<std::string, int> trials_of_;  // by format, made now
   double calls_;
   SearchRules rules_;
   const Prospect* current_ = nullptr;

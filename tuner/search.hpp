@@ -32,6 +32,7 @@ struct SearchRules {
   /// what promises most of many has mostly been overrated.
   double least_return = 4;
   double products_of_trial = 9;  ///< online: that the caller computes with the candidate
+  double launch_seconds = 5e-6;  ///< online: most that a timed product may take longer for being alone
 };
 
 class Search {
