@@ -111,8 +111,16 @@ std::shared_ptr<const Experience<T>> Context::experience() const {
   return learned.experience;
 }
 
+template <Scalar T>
+bool Context::has_experience() const {
+  const std::unique_lock lock(learning_, std::try_to_lock);  // whoever holds it may be reading
+  return lock && std::get<Learned<T>>(learned_).experience != nullptr;
+}
+
 template std::shared_ptr<const Experience<float>> Context::experience() const;
 template std::shared_ptr<const Experience<double>> Context::experience() const;
+template bool Context::has_experience<float>() const;
+template bool Context::has_experience<double>() const;
 
 bool Context::recheck_due() const {
   recheck_ += recheck_share_;

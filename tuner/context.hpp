@@ -80,6 +80,10 @@ class Context {
   template <Scalar T>
   [[nodiscard]] std::shared_ptr<const Experience<T>> experience() const;
 
+  /// Whether it was read before. The first call takes as long as thousands of small products.
+  template <Scalar T>
+  [[nodiscard]] bool has_experience() const;
+
   /// Says that a matrix was tuned.
   void note_tuned() const { ++tuned_; }
 

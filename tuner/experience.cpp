@@ -27,6 +27,9 @@ constexpr Position importance = {1.4, 0.15, 1, 1, 2, 0.3, 0.8, 0.06, 2, 1.4, 0.1
 // More than these say little new.
 constexpr std::size_t most_neighbours = 6;
 
+// A few megabytes.
+constexpr std::size_t most_read_ahead = 500;
+
 // Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
 constexpr double sibling_weight = 0.25;
 
@@ -188,13 +191,10 @@ Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& p
   const std::scoped_lock lock(mutex_);
   for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern)) {
     if (near.neighbours_.size() == most_neighbours) break;
-    auto learned = learned_.find(neighbour.matrix);
-    if (learned == learned_.end()) {
-      learned = learned_.emplace(neighbour.matrix, learn(matrices_[neighbour.matrix])).first;
-    }
-    if (learned->second.empty()) continue;
+    const auto& ratios = learned(neighbour.matrix);
+    if (ratios.empty()) continue;
     near.neighbours_.push_back(neighbour);
-    add(neighbour, learned->second, near);
+    add(neighbour, ratios, near);
   }
   std::vector<double> times;
   std::vector<double> setups;
@@ -214,6 +214,26 @@ Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& p
   near.unknown_.log_time = median(std::move(times));
   near.unknown_.log_setup = median(std::move(setups));
   return near;
+}
+
+template <class T>
+bool Experience<T>::read_ahead() const {
+  const std::scoped_lock lock(mutex_);
+  if (learned_.size() >= most_read_ahead) return false;
+  for (std::size_t m = 0; m < matrices_.size(); ++m) {
+    if (learned_.contains(m)) continue;
+    learned(m);
+    return true;
+  }
+  return false;
+}
+
+// With mutex_ held.
+template <class T>
+const std::vector<typename Experience<T>::Ratio>& Experience<T>::learned(std::size_t matrix) const {
+  auto at = learned_.find(matrix);
+  if (at == learned_.end()) at = learned_.emplace(matrix, learn(matrices_[matrix])).first;
+  return at->second;
 }
 
 template <class T>

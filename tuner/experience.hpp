@@ -103,8 +103,15 @@ class Experience {
 
   [[nodiscard]] std::size_t matrices() const { return matrices_.size(); }
 
+  /// What is corrected.
+  [[nodiscard]] const CostModel& model() const { return model_; }
+
   /// The nearest known matrices, without the one of this pattern.
   [[nodiscard]] Neighbourhood near(const Features& features, const Fingerprint& pattern) const;
+
+  /// Reads the trials of one more matrix before they are asked for; false when all are read, or as many as are worth
+  /// the memory.
+  bool read_ahead() const;
 
   /// Label of a neighbour, for people.
   [[nodiscard]] const std::string& label(const Neighbourhood::Neighbour& neighbour) const {
@@ -136,6 +143,7 @@ class Experience {
   void standardize();
   [[nodiscard]] std::vector<Neighbourhood::Neighbour> by_distance(const Position& here,
                                                                   const Fingerprint& pattern) const;
+  const std::vector<Ratio>& learned(std::size_t matrix) const;
   [[nodiscard]] std::vector<Ratio> learn(const Known& known) const;
   void add(const Neighbourhood::Neighbour& neighbour, const std::vector<Ratio>& ratios, Neighbourhood& near) const;
 

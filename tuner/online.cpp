@@ -10,7 +10,6 @@
 #include "core/error.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/meter.hpp"
-#include "tuner/search.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autospmv {
@@ -80,8 +79,6 @@ class Online<T>::Product {
 template <class T>
 Online<T>::Online(const Context& context, OnlineTask<T> task, TrialRecord first, std::unique_ptr<Operator<T>> op)
     : context_(context), place_(context.device()), task_(std::move(task)) {
-  for (auto& ride : rides_) ride.watch = make_stopwatch(place_);
-  for (auto& use : uses_) use.watch = make_stopwatch(place_);
   runners_.push_back(std::make_unique<Runner>(Runner{std::move(first), std::move(op)}));
   best_ = runners_.front().get();
   thread_ = std::thread([this] { run(); });
@@ -148,7 +145,7 @@ void Online<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
       if (capturing) {
         runner->pinned = true;
       } else {
-        note_use(*runner, stream);
+        note_end(*runner, stream);
       }
       --runner->launching;
     }
@@ -199,26 +196,47 @@ void Online<T>::pass_over_idle_rides() {
   }
 }
 
+// An event behind every product would cost as much as a small product. So a stream is only asked for one when its
+// products change over to another runner.
 template <class T>
 void Online<T>::note_use(Runner& runner, Stream stream) {
-  if (runner.pinned) return;
+  if (runner.pinned || place_.backend == Backend::host) return;
+  std::uint64_t id = 0;
   try {
-    const auto id = stream_id(place_, stream);
-    auto use = std::find_if(uses_.begin(), uses_.end(),
-                            [&](const Use& one) { return one.runner == &runner && one.stream == id; });
-    if (use == uses_.end()) {
-      use = std::find_if(uses_.begin(), uses_.end(),
-                         [](const Use& one) { return one.runner == nullptr || one.watch->stopped(); });
-    }
-    if (use == uses_.end()) {
-      runner.pinned = true;
-      return;
-    }
-    use->runner = &runner;
-    use->stream = id;
-    use->watch->stop(stream);
+    id = stream_id(place_, stream);
   } catch (const Error&) {
     // The device fails, which the next product will say.
+    runner.pinned = true;
+    return;
+  }
+  auto followed = std::find_if(followed_.begin(), followed_.end(),
+                               [&](const Followed& one) { return one.runner != nullptr && one.stream == id; });
+  if (followed == followed_.end()) {
+    followed =
+        std::find_if(followed_.begin(), followed_.end(), [](const Followed& one) { return one.runner == nullptr; });
+    if (followed == followed_.end()) return note_end(runner, stream);
+    followed->stream = id;
+  } else if (followed->runner != &runner) {
+    note_end(*followed->runner, stream);
+    changed_.notify_all();
+  }
+  followed->runner = &runner;
+}
+
+// Once the device has come past here in the stream, it has run every product of the runner there.
+template <class T>
+void Online<T>::note_end(Runner& runner, Stream stream) {
+  const auto end =
+      std::find_if(ends_.begin(), ends_.end(), [](const End& one) { return !one.runner || one.watch->stopped(); });
+  if (end == ends_.end()) {
+    runner.pinned = true;
+    return;
+  }
+  try {
+    if (!end->watch) end->watch = make_stopwatch(place_);
+    end->watch->stop(stream);
+    end->runner = &runner;
+  } catch (const Error&) {
     runner.pinned = true;
   }
 }
@@ -226,8 +244,15 @@ void Online<T>::note_use(Runner& runner, Stream stream) {
 template <class T>
 bool Online<T>::in_use(const Runner& runner) const {
   if (&runner == best_ || &runner == riding_ || runner.pinned || runner.launching > 0) return true;
-  return std::any_of(uses_.begin(), uses_.end(),
-                     [&](const Use& use) { return use.runner == &runner && !use.watch->stopped(); });
+  return std::any_of(followed_.begin(), followed_.end(), [&](const Followed& one) { return one.runner == &runner; }) ||
+         std::any_of(ends_.begin(), ends_.end(),
+                     [&](const End& end) { return end.runner == &runner && !end.watch->stopped(); });
+}
+
+template <class T>
+bool Online<T>::all_use_the_best() const {
+  return std::all_of(followed_.begin(), followed_.end(),
+                     [&](const Followed& one) { return one.runner == nullptr || one.runner == best_; });
 }
 
 template <class T>
@@ -243,6 +268,10 @@ void Online<T>::run() {
     }
     settle(ended);
     free_losers();
+    // For the matrices that come next, which will not wait for it.
+    const auto experience = context_.experience<T>();
+    while (!stopping() && experience->read_ahead()) {
+    }
   } catch (const std::exception& error) {
     context_.error(std::string("after online tuning: ") + error.what());
   }
@@ -257,9 +286,7 @@ bool Online<T>::search() {
   try_first(*runners_.front());
   // Its trial of now before one of earlier.
   known.insert(known.begin(), records_.begin(), records_.end());
-  SearchRules rules;
-  rules.products_of_trial = warm_up_rides + timed_rides;
-  const auto search = make_online_search(task_.prospects, known, context_.limits(), rules);
+  const auto search = make_online_search(task_.prospects, known, context_.limits(), rules());
   while (const auto* const prospect = search->next()) {
     if (stopping()) return false;
     if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
@@ -267,6 +294,13 @@ bool Online<T>::search() {
     free_losers();
   }
   return !stopping();
+}
+
+template <class T>
+SearchRules Online<T>::rules() {
+  SearchRules rules;
+  rules.products_of_trial = warm_up_rides + timed_rides;
+  return rules;
 }
 
 template <class T>
@@ -397,7 +431,10 @@ bool Online<T>::ride(Runner& runner) {
     return std::none_of(rides_.begin(), rides_.end(),
                         [](const Ride& one) { return one.state == Ride::State::launching; });
   });
-  for (auto& one : rides_) one.state = Ride::State::idle;
+  for (auto& one : rides_) {
+    if (!one.watch) one.watch = make_stopwatch(place_);
+    one.state = Ride::State::idle;
+  }
   failure_.clear();
   riding_ = &runner;
   const auto done = [&] {
@@ -446,7 +483,12 @@ void Online<T>::settle(bool ended) {
   if (ended && !left_out_) context_.database().mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
   context_.note_tuned();
   task_.prospects = {};
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  // Once settled, products note nothing any more.
+  changed_.wait_for(lock, patience, [&] { return stopping_ || all_use_the_best(); });
+  for (auto& followed : followed_) {
+    if (followed.runner != nullptr && followed.runner != best_) followed.runner->pinned = true;
+  }
   settled_.store(best_->op.get(), std::memory_order_release);
 }
 
@@ -465,9 +507,9 @@ void Online<T>::free_losers() {
     if (all_gone || stopping_ || !settled()) break;
     changed_.wait_for(lock, std::chrono::milliseconds(1));
   }
-  for (auto& use : uses_) {
-    const auto freed = [&](const auto& loser) { return loser.get() == use.runner; };
-    if (std::any_of(losers.begin(), losers.end(), freed)) use.runner = nullptr;
+  for (auto& end : ends_) {
+    const auto freed = [&](const auto& loser) { return loser.get() == end.runner; };
+    if (std::any_of(losers.begin(), losers.end(), freed)) end.runner = nullptr;
   }
   lock.unlock();
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "tuner/caller_stream.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/context.hpp"
+#include "tuner/search.hpp"
 #include "tuner/verifier.hpp"
 
 namespace autospmv {
@@ -41,8 +43,8 @@ struct OnlineTask {
 ///
 /// Every product is one that the caller asked for, except for one reference product a set of values and one product of
 /// each candidate, which verify it, and a second one where that seemed too slow for it to ride at all. Products never
-/// wait for the background thread, and allocate nothing. Which candidate one uses depends on time: its last bits may
-/// differ from call to call until the tuning has settled.
+/// wait for the background thread, and take no memory of the device. Which candidate one uses depends on time: its last
+/// bits may differ from call to call until the tuning has settled.
 template <class T>
 class Online {
  public:
@@ -67,13 +69,19 @@ class Online {
   /// The best so far.
   [[nodiscard]] TrialRecord choice() const;
   [[nodiscard]] std::int64_t bytes() const;
+  /// How the tuning weighs trials that ride.
+  [[nodiscard]] static SearchRules rules();
+
   /// Whether it is the best for good.
   [[nodiscard]] bool settled() const { return settled_.load(std::memory_order_acquire) != nullptr; }
 
  private:
   static constexpr int warm_up_rides = 2;
   static constexpr int timed_rides = 7;
-  static constexpr int most_streams = 32;  // in which unmeasured products are followed
+  static constexpr int most_streams = 32;  // that are followed
+  static constexpr int most_ends = 32;     // that are waited for at a time
+  // How long the tuning waits for the next product of a stream whose last one used a loser.
+  static constexpr std::chrono::milliseconds patience{100};
   // This much slower than the best, a candidate rides no more, or never.
   static constexpr double hopeless_factor = 4;
 
@@ -91,11 +99,15 @@ class Online {
     State state = State::idle;
     double seconds = 0;  // 0: passed over
   };
-  // The last of the other products of a runner in a stream.
-  struct Use {
+  // A stream that other products were given to, and the runner that the last of them used.
+  struct Followed {
+    std::uint64_t stream = 0;
+    Runner* runner = nullptr;  // nullptr: none
+  };
+  // The last product of a runner in a stream.
+  struct End {
     std::unique_ptr<Stopwatch> watch;
     const Runner* runner = nullptr;
-    std::uint64_t stream = 0;
   };
   class Product;
 
@@ -121,7 +133,9 @@ class Online {
   void collect();
   void pass_over_idle_rides();
   void note_use(Runner& runner, Stream stream);
+  void note_end(Runner& runner, Stream stream);
   [[nodiscard]] bool in_use(const Runner& runner) const;
+  [[nodiscard]] bool all_use_the_best() const;
 
   const Context& context_;
   Place place_;
@@ -143,7 +157,8 @@ class Online {
   Runner* best_ = nullptr;
   Runner* riding_ = nullptr;
   std::array<Ride, warm_up_rides + timed_rides> rides_;
-  std::array<Use, most_streams> uses_;
+  std::array<Followed, most_streams> followed_;
+  std::array<End, most_ends> ends_;
   std::string failure_;  // of the last one that rode; empty where it did not fail
   bool stopping_ = false;
 

@@ -25,8 +25,8 @@ template <class T>
 class Predictor {
  public:
   explicit Predictor(const CostModel& model) : model_(model) {}
-  Predictor(const CostModel& model, std::shared_ptr<const Experience<T>> experience, Neighbourhood near)
-      : model_(model), experience_(std::move(experience)), near_(std::move(near)) {}
+  Predictor(std::shared_ptr<const Experience<T>> experience, Neighbourhood near)
+      : model_(experience->model()), experience_(std::move(experience)), near_(std::move(near)) {}
 
   [[nodiscard]] Prediction predict(const std::string& format, const Params& params, const Cost& cost,
                                    double csr_bytes) const {

@@ -60,7 +60,9 @@ class Tuning {
   bool plan_from(const Prospect& prospect);
   bool plan_estimate();
   void plan_fallback();
+  [[nodiscard]] bool estimates();
   void go_online();
+  [[nodiscard]] bool trials_pay() const;
   [[nodiscard]] const std::vector<Prospect>& prospects();
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
@@ -253,8 +255,20 @@ void Tuning<T>::choose() {
   if (winner_) {
     context_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
-  if (context_.effort() == Effort::estimate && plan_estimate()) return;
+  if (estimates() && plan_estimate()) return;
   plan_fallback();
+}
+
+// Online tuning starts from an estimate too, where one tells more than the cost model alone. The first matrix leaves it
+// to the background to read what is known of others.
+template <class T>
+bool Tuning<T>::estimates() {
+  if (context_.effort() == Effort::estimate) return true;
+  if (!goes_online_ || !context_.template has_experience<T>()) return false;
+  if (context_.template experience<T>()->matrices() == 0) return false;
+  return std::any_of(prospects().begin(), prospects().end(), [](const Prospect& prospect) {
+    return prospect.admitted() && prospect.prediction.tier != Tier::model;
+  });
 }
 
 template <class T>
@@ -306,6 +320,7 @@ void Tuning<T>::plan_fallback() {
 
 template <class T>
 void Tuning<T>::go_online() {
+  if (!trials_pay()) return;
   result_.plan->go_online(context_, {.matrix = view_,
                                      .key = key_,
                                      .described = describe(),
@@ -313,6 +328,16 @@ void Tuning<T>::go_online() {
                                      .setup_seconds = result_.times.conversion,
                                      .effort_mark = effort_mark(),
                                      .catalogue = catalogue_});
+}
+
+// Whether a trial promises to pay if the estimate is as fast as predicted. Where nothing is predicted yet, it may.
+template <class T>
+bool Tuning<T>::trials_pay() const {
+  if (!result_.prediction) return true;
+  auto first = result_.plan->choice();
+  first.measurement.outcome = Outcome::passed;
+  first.measurement.warm.median = result_.prediction->seconds;
+  return make_online_search(prospects_, {&first, 1}, context_.limits(), Online<T>::rules())->next() != nullptr;
 }
 
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
@@ -383,7 +408,7 @@ template <Scalar T>
 Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context) {
   auto experience = context.experience<T>();
   auto near = experience->near(features, pattern);
-  return {context.cost_model(), std::move(experience), std::move(near)};
+  return {std::move(experience), std::move(near)};
 }
 
 template <Scalar T>

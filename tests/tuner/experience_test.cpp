@@ -49,7 +49,7 @@ TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
     EXPECT_LE(near.neighbours()[i].weight, near.neighbours()[i - 1].weight);
   }
   // Its own trials weigh most, so that predictions are near them.
-  const Predictor<double> predictor(default_model(), experience, near);
+  const Predictor<double> predictor(experience, near);
   double error = 0;
   int count = 0;
   for (const auto& trial : record.trials) {

@@ -115,34 +115,66 @@ TEST_P(Online, StartsWithPlainCsr) {
   EXPECT_FALSE(tuned.plan->settled());
 }
 
-TEST_P(Online, TriesWhatOtherMatricesSuggest) {
+// Tunes another matrix and pretends that one conversion paid better than anything could; returns that candidate.
+Candidate suggest(const ContextOptions& online) {
+  auto measuring = online;
+  measuring.effort = Effort::measure;
+  const Context context(measuring);
+  tune(testing::make_matrix<double>("gen:circuit:2000"), context);
+  const auto type = context.device().backend;
+  const auto other = context.database().recorded(std::string(name_of(type)), "double").front();
+  const auto trials = context.database().trials(other.key, {});
+  auto trial = *std::find_if(trials.begin(), trials.end(), [](const TrialRecord& one) {
+    return one.measurement.outcome == Outcome::passed && one.measurement.bytes > 0;
+  });
+  trial.measurement.warm = {1e-9, 1e-9, 1e-9, 5};
+  context.database().record(other.key, other.matrix, std::vector{trial});
+  return trial.candidate;
+}
+
+TEST_P(Online, StartsWithWhatOtherMatricesSuggest) {
   const TemporaryFolder folder;
-  const auto file = folder.path() / "trials.db";
-  Candidate suggested;
-  {
-    auto measuring = options(file);
-    measuring.effort = Effort::measure;
-    const Context context(measuring);
-    tune(testing::make_matrix<double>("gen:circuit:2000"), context);
-    const auto other = context.database().recorded(std::string(name_of(GetParam())), "double").front();
-    auto trials = context.database().trials(other.key, {});
-    const auto trial = std::find_if(trials.begin(), trials.end(), [](const TrialRecord& one) {
-      return one.measurement.outcome == Outcome::passed && one.measurement.bytes > 0;
-    });
-    ASSERT_NE(trial, trials.end());
-    trial->measurement.warm = {1e-9, 1e-9, 1e-9, 5};
-    context.database().record(other.key, other.matrix, std::vector{*trial});
-    suggested = trial->candidate;
-  }
-  const Context context(options(file));
+  const auto with_file = options(folder.path() / "trials.db");
+  const auto suggested = suggest(with_file);
+  const Context context(with_file);
+  EXPECT_EQ(context.experience<double>()->matrices(), 1U);
   const auto matrix = make_matrix();
   const auto tuned = tune(matrix, context);
-  EXPECT_EQ(tuned.plan->bytes(), 0) << "plain CSR: what others suggest takes as long to read as many products";
+  EXPECT_EQ(tuned.plan->choice().candidate, suggested);
+  ASSERT_TRUE(tuned.prediction);
+  EXPECT_EQ(tuned.prediction->tier, Tier::neighbour);
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context, 100), 0);
+}
+
+TEST_P(Online, ReadsWhatIsKnownInTheBackground) {
+  const TemporaryFolder folder;
+  const auto with_file = options(folder.path() / "trials.db");
+  const auto suggested = suggest(with_file);
+  const Context context(with_file);
+  const auto matrix = make_matrix();
+  const auto tuned = tune(matrix, context);
+  EXPECT_FALSE(tuned.features) << "the first matrix does not wait for it";
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
   const auto trials = context.database().trials(key_of(matrix, context), context.limits());
   EXPECT_TRUE(std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
     return trial.candidate == suggested;
   })) << suggested.text();
+  EXPECT_TRUE(context.has_experience<double>());
+}
+
+// A trial of anything costs more than a few products can gain.
+TEST_P(Online, TriesNothingForAFewCalls) {
+  const TemporaryFolder folder;
+  auto with_file = options(folder.path() / "trials.db");
+  suggest(with_file);
+  with_file.limits.expected_calls = 3;
+  const Context context(with_file);
+  EXPECT_EQ(context.experience<double>()->matrices(), 1U);
+  const auto matrix = make_matrix();
+  const auto tuned = tune(matrix, context);
+  EXPECT_TRUE(tuned.plan->settled());
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context, 10), 0);
+  EXPECT_TRUE(context.database().trials(key_of(matrix, context), context.limits()).empty());
 }
 
 TEST_P(Online, IsRemembered) {

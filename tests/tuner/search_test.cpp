@@ -205,9 +205,8 @@ Replayed replay(bool blind) {
     const auto features = features_of_record(record.matrix.features);
     Trials trials;
     for (const auto& trial : record.trials) trials.emplace(trial.candidate, &trial);
-    const auto predictor = blind
-                               ? Predictor<double>(model)
-                               : Predictor<double>(model, experience, experience->near(*features, record.key.pattern));
+    const auto predictor = blind ? Predictor<double>(model)
+                                 : Predictor<double>(experience, experience->near(*features, record.key.pattern));
     auto prospects = all_prospects<double>(*features, device, predictor);
     std::erase_if(prospects, [&](const Prospect& one) { return !trials.contains(one.candidate); });
     double best = INFINITY;
