@@ -43,7 +43,7 @@ constexpr std::int64_t work_of_predictions = 1 << 20;
 
 // By how many standard deviations an estimate counts as slower than expected. Searched for by replaying exhaustive
 // runs, each matrix predicted from the others.
-constexpr double caution = 0.5;
+constexpr double caution = 0.8;
 
 }  // namespace
 

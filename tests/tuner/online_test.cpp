@@ -91,18 +91,18 @@ TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
   EXPECT_EQ(Products(matrix).wrong_until_settled(context, 1000), 0);
   const auto choice = plan_for(matrix, context)->choice();
   EXPECT_EQ(choice.measurement.outcome, Outcome::passed);
-  EXPECT_EQ(choice.measurement.warm.samples, 7);
+  EXPECT_GT(choice.measurement.warm.samples, 0);
   const auto trials = context.database().trials(key_of(matrix, context), context.limits());
   EXPECT_GT(trials.size(), 3U);
-  int baselines = 0;
+  int unconverted = 0;
   for (const auto& trial : trials) {
     if (trial.measurement.outcome != Outcome::passed) continue;
     EXPECT_GE((1 + Database::tie) * total_seconds(trial.measurement, context.limits()),
               total_seconds(choice.measurement, context.limits()))
         << trial.candidate.text();
-    baselines += find_format<double>(trial.candidate.format)->info().baseline ? 1 : 0;
+    unconverted += trial.measurement.bytes == 0 ? 1 : 0;
   }
-  EXPECT_GT(baselines, 0);
+  EXPECT_GT(unconverted, 0) << "it starts with one";
 }
 
 TEST_P(Online, StartsWithPlainCsr) {
