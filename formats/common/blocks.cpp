@@ -76,11 +76,11 @@ bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
 template <class T>
 std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, std::int64_t nnz,
                                     const Device& device) {
-  const double bytes =
-      block_bytes<T>(blocks.layout, static_cast<double>(blocks.block_rows), static_cast<double>(slots));
+  const auto block_rows = static_cast<double>(blocks.block_rows);
+  const auto block_slots = static_cast<double>(slots);
   const double csr = csr_bytes<T>(blocks.rows, nnz);
-  if (auto refusal = refuse_fill(bytes, csr)) return refusal;
-  return refuse_allocation(bytes, csr, device);
+  if (auto refusal = refuse_fill<T>(blocks.layout, block_rows, block_slots, csr, device)) return refusal;
+  return refuse_allocation(block_bytes<T>(blocks.layout, block_rows, block_slots), csr, device);
 }
 
 }  // namespace
