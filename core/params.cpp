@@ -12,8 +12,9 @@ namespace {
 // Of the parameter, or of where it belongs.
 template <class Values>
 auto place_of(Values& values, std::string_view name) {
-  return std::lower_bound(values.begin(), values.end(), name,
-                          [](const Params::Value& value, std::string_view wanted) { return value.first < wanted; });
+  return std::lower_bound(values.begin(), values.end(), name, [](const Params::Value& value, std::string_view wanted) {
+    return value.first.compare(wanted) < 0;
+  });
 }
 
 }  // namespace
