@@ -75,10 +75,10 @@ inline Walk walk_of_shares(double nonzeros, double steps) {
   return {.threads = nonzeros / steps, .steps = steps, .longest = steps};
 }
 
-/// Rows by their diagonals, so many a thread.
-inline Walk walk_of_diagonals(const Features& features, std::int64_t rows_of_thread) {
+/// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread.
+inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread) {
   const auto rows = static_cast<double>(rows_of_thread);
-  const double steps = features.npr_mean * rows;
+  const double steps = diagonals * rows;
   return {.threads = static_cast<double>(features.rows) / rows, .steps = steps, .longest = steps};
 }
 

@@ -80,7 +80,9 @@ class Dia final : public Format<T> {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
-    if (device.backend == Backend::cuda) cost.walk = walk_of_diagonals(features, params["rows"]);
+    if (device.backend == Backend::cuda) {
+      cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);
+    }
     return cost;
   }
 

@@ -70,12 +70,12 @@ class Hdia final : public Format<T> {
     const auto hack = params["hack"];
     const std::int64_t hacks = (features.rows + hack - 1) / hack;
     Cost cost;
-    cost.storage_bytes =
-        hack_bytes<T>(features.rows, hack, static_cast<double>(hacks) * expected_diagonals(features, hack));
+    const double diagonals = expected_diagonals(features, hack);
+    cost.storage_bytes = hack_bytes<T>(features.rows, hack, static_cast<double>(hacks) * diagonals);
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
-    if (device.backend == Backend::cuda) cost.walk = walk_of_diagonals(features, params["rows"]);
+    if (device.backend == Backend::cuda) cost.walk = walk_of_diagonals(features, diagonals, params["rows"]);
     return cost;
   }
 
