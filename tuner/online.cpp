@@ -200,12 +200,10 @@ void Online<T>::pass_over_idle_rides() {
 // products change over to another runner.
 template <class T>
 void Online<T>::note_use(Runner& runner, Stream stream) {
-  if (runner.pinned || place_.backend == Backend::host) return;
   std::uint64_t id = 0;
   try {
     id = stream_id(place_, stream);
   } catch (const Error&) {
-    // The device fails, which the next product will say.
     runner.pinned = true;
     return;
   }
@@ -214,7 +212,10 @@ void Online<T>::note_use(Runner& runner, Stream stream) {
   if (followed == followed_.end()) {
     followed =
         std::find_if(followed_.begin(), followed_.end(), [](const Followed& one) { return one.runner == nullptr; });
-    if (followed == followed_.end()) return note_end(runner, stream);
+    if (followed == followed_.end()) {
+      if (!runner.pinned) note_end(runner, stream);
+      return;
+    }
     followed->stream = id;
   } else if (followed->runner != &runner) {
     note_end(*followed->runner, stream);
@@ -226,17 +227,24 @@ void Online<T>::note_use(Runner& runner, Stream stream) {
 // Once the device has come past here in the stream, it has run every product of the runner there.
 template <class T>
 void Online<T>::note_end(Runner& runner, Stream stream) {
-  const auto end =
-      std::find_if(ends_.begin(), ends_.end(), [](const End& one) { return !one.runner || one.watch->stopped(); });
-  if (end == ends_.end()) {
-    runner.pinned = true;
-    return;
-  }
   try {
+    const auto id = stream_id(place_, stream);
+    auto end = std::find_if(ends_.begin(), ends_.end(),
+                            [&](const End& one) { return one.runner == &runner && one.stream == id; });
+    if (end == ends_.end()) {
+      end =
+          std::find_if(ends_.begin(), ends_.end(), [](const End& one) { return !one.runner || one.watch->stopped(); });
+    }
+    if (end == ends_.end()) {
+      runner.pinned = true;
+      return;
+    }
     if (!end->watch) end->watch = make_stopwatch(place_);
     end->watch->stop(stream);
     end->runner = &runner;
+    end->stream = id;
   } catch (const Error&) {
+    // The device fails, which the next product will say.
     runner.pinned = true;
   }
 }

@@ -108,6 +108,7 @@ class Online {
   struct End {
     std::unique_ptr<Stopwatch> watch;
     const Runner* runner = nullptr;
+    std::uint64_t stream = 0;
   };
   class Product;
 
