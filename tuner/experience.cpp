@@ -19,10 +19,11 @@ constexpr double feature_reach = 1.5;
 constexpr double param_reach = 0.18;
 constexpr double mean_weight = 0.05;
 constexpr double least_weight = 0.00087;  // of neighbours, for what they say to be more than the mean
-constexpr double mean_variance = 0.35;  // of what a format does on a matrix that is like no other
+constexpr double mean_variance = 0.35;    // of what a format does on a matrix that is like no other
 
 // Those of a position, in its order.
-constexpr Position importance = {1.4, 0.39, 0.69, 1.4, 2, 0.14, 0.94, 0.043, 2, 0.98, 0.09, 0.67, 0.7, 0.063, 0.94, 0.13};
+constexpr Position importance = {1.4, 0.39, 0.69, 1.4,  2,   0.14,  0.94, 0.043,
+                                 2,   0.98, 0.09, 0.67, 0.7, 0.063, 0.94, 0.13};
 
 // More than these say little new.
 constexpr std::size_t most_neighbours = 6;
