@@ -321,10 +321,9 @@ std::vector<Candidate> find_suspects(const Connection& connection, const std::st
                       "created_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') "
                       "FROM suspect WHERE matrix = ?1 AND environment = ?2");
   statement.bind(fingerprint, environment);
-  std::string this_host;  // to find it out takes longer than the query, which mostly gives nothing
+  const auto this_host = db::this_process().host;
   std::set<Candidate> suspects;
   while (statement.step()) {
-    if (this_host.empty()) this_host = db::this_process().host;
     Candidate candidate;
     std::string params_text;
     Process noted_by;
