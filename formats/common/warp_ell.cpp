@@ -34,9 +34,9 @@ void count_groups(ClassTable& table) {
 }
 
 // As many threads as leave each of them the height that the lanes of other rows have.
-int block_for(const ClassTable& table) {
+int block_for(std::int64_t longest, const LaneClasses& classes) {
   int block = usual_block;
-  while (block < largest_block && table.longest > table.classes.height * block) block *= 2;
+  while (block < largest_block && longest > classes.height * block) block *= 2;
   return block;
 }
 
@@ -44,7 +44,7 @@ template <class T>
 void set_groups(const ClassTable& table, Place place, WarpEll<T>& ell) {
   ell.groups = table.first_group[table.classes.count];
   ell.long_groups = table.first_group[1];
-  ell.block = block_for(table);
+  ell.block = block_for(table.longest, table.classes);
   ell.group_chunks = Array<std::int32_t>(static_cast<std::size_t>(ell.groups) + 1, place);
   ell.row_of_lane = Array<std::int32_t>(static_cast<std::size_t>(ell.groups * group_lanes), place);
 }
@@ -77,6 +77,7 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
   // use are padding too. That rows of a group differ in length does not count: they are sorted.
   double groups = classes.count;
+  double long_groups = 0;
   double entries = 0;
   double slots = 0;
   for (int bin = 1; bin < npr_bins; ++bin) {
@@ -88,6 +89,7 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
     entries += rows * length;
     slots += rows * (length + (lanes - 1) / 2) * lanes_taken / lanes;
     groups += rows * lanes_taken / group_lanes;
+    if (at == 0) long_groups += rows;
   }
   groups += static_cast<double>(features.empty_rows) / group_lanes;
   // The rows of a bin are not all as long as its middle, but what is padded is about the same share of them.
@@ -102,8 +104,9 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   if (device.backend == Backend::host) {
     cost.imbalance = longest_walk(features, longest, device);
   } else {
-    // The longest row has the threads of a block.
-    const double threads = std::max(1.0, groups * group_lanes);
+    // Each of the long rows has the threads of a block.
+    const double more = block_for(features.npr_max, classes) - group_lanes;
+    const double threads = std::max(1.0, groups * group_lanes + long_groups * more);
     cost.walk = {.threads = threads,
                  .steps = slots / threads,
                  .longest = std::max(std::min(longest, static_cast<double>(classes.height)), longest / largest_block)};
