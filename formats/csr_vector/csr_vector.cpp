@@ -104,7 +104,7 @@ class CsrVector final : public Format<T> {
         features, [&](double length) { return length > share * threads ? handover + std::ceil(length / block) : 0; });
     const double of_block = steps / static_cast<double>(features.rows) * block / threads;
     walk.steps += of_block;
-    walk.longest = share + of_block;
+    walk.longest = share + std::max(of_block, static_cast<double>(features.npr_max) / block);
   }
 
   // What is stored anew, and what is read of it instead of CSR's own arrays.
