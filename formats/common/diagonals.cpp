@@ -10,9 +10,6 @@ namespace autospmv::formats {
 
 namespace {
 
-// From where on elements of x that nothing multiplies cost less than to wait and see whether something will.
-constexpr double full_share = 0.9;
-
 constexpr std::int64_t every_offset = std::numeric_limits<std::int32_t>::min();
 
 // Where work happens decides which of two functions runs; the steps are the same.

@@ -36,6 +36,10 @@ inline constexpr std::int64_t largest_hack = 1024;
 /// Diagonals of one small hack beyond which every format of rows is better.
 inline constexpr std::int32_t most_hack_diagonals = 2048;
 
+/// Share of the slots that hold a nonzero from where on elements of x that nothing multiplies cost less than to wait
+/// and see whether something will.
+inline constexpr double full_share = 0.9;
+
 struct DiagonalLayout {
   std::int64_t hack = 0;  ///< rows, a multiple of hack_unit up to largest_hack; 0: all of them
   /// CUDA: rows a thread. With 1, an element of x is read where there is a nonzero, or for every slot if most have
