@@ -168,13 +168,10 @@ class Paying final : public Search {
   Paying(const Wanted& wanted, std::span<const TrialRecord> known, const Limits& limits, const SearchRules& rules)
       : calls_(static_cast<double>(limits.expected_calls)), rules_(rules) {
     for (const auto* prospect : wanted) {
-      const auto trial = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
-        return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
-      });
-      if (trial == known.end()) {
-        left_.push_back(prospect);
-      } else {
+      if (const auto* const trial = trial_of(prospect->candidate, known)) {
         learn(*prospect, trial->measurement);
+      } else {
+        left_.push_back(prospect);
       }
     }
   }
@@ -322,6 +319,13 @@ bool is_blind(const Wanted& wanted) {
 }
 
 }  // namespace
+
+const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRecord> known) {
+  const auto trial = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
+    return record.candidate == candidate && record.measurement.outcome != Outcome::timed_out;
+  });
+  return trial == known.end() ? nullptr : &*trial;
+}
 
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules) {

@@ -52,6 +52,9 @@ class Search {
   [[nodiscard]] virtual std::size_t most() const = 0;
 };
 
+/// What spares another trial of the candidate: the first known one that did not run out of time; nullptr: none.
+const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRecord> known);
+
 /// Effort::measure: the baselines, then by expected total cost, setup + expected calls x time. What trials of this
 /// matrix have shown of a format corrects what is expected of its other parameters; it ends when nothing that is left
 /// could win, or what may be spent is spent. Where no prospect is predicted from other matrices: the best of each

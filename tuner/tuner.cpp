@@ -175,10 +175,7 @@ bool Tuning<T>::run_trials(Search& search) {
     if (suspect != nullptr) context_.database().clear_suspect(key_, suspect->candidate);
   };
   while (const auto* const prospect = search.next()) {
-    const auto before = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
-      return record.candidate == prospect->candidate && record.measurement.outcome != Outcome::timed_out;
-    });
-    if (before != known.end()) {
+    if (const auto* const before = trial_of(prospect->candidate, known)) {
       search.report(before->measurement, 0);
       continue;
     }
@@ -264,8 +261,8 @@ void Tuning<T>::choose() {
 template <class T>
 bool Tuning<T>::estimates() {
   if (context_.effort() == Effort::estimate) return true;
-  if (!goes_online_ || !context_.template has_experience<T>()) return false;
-  if (context_.template experience<T>()->matrices() == 0) return false;
+  if (!goes_online_ || !context_.has_experience<T>()) return false;
+  if (context_.experience<T>()->matrices() == 0) return false;
   return std::any_of(prospects().begin(), prospects().end(), [](const Prospect& prospect) {
     return prospect.admitted() && prospect.prediction.tier != Tier::model;
   });

@@ -111,7 +111,7 @@ TEST(Search, TriesAllThatIsAdmittedOrNothing) {
   EXPECT_EQ(make_search(prospects, Effort::estimate, {})->next(), nullptr);
 }
 
-TrialRecord trial_of(const Prospect& prospect, const Measurement& measurement) {
+TrialRecord tried(const Prospect& prospect, const Measurement& measurement) {
   return {prospect.candidate, 1, true, measurement};
 }
 
@@ -120,7 +120,7 @@ TEST(OnlineSearch, TriesWhatPromisesMost) {
                                      prospect("c", 1, 3.9e-6)};
   prospects[1].prediction.setup_seconds = 1;  // never pays
   prospects[3].prediction.setup_seconds = 1e-4;
-  const auto search = make_online_search(prospects, std::vector{trial_of(prospects[0], passed(4e-6))}, {});
+  const auto search = make_online_search(prospects, std::vector{tried(prospects[0], passed(4e-6))}, {});
   ASSERT_EQ(search->next(), &prospects[2]);
   search->report(passed(2e-6), 0);
   EXPECT_EQ(search->next(), nullptr) << "nothing that is left would pay";
@@ -128,7 +128,7 @@ TEST(OnlineSearch, TriesWhatPromisesMost) {
 
 TEST(OnlineSearch, DoubtIsAReasonForATrialThatCostsLittle) {
   std::vector<Prospect> prospects = {prospect("csr", 1, 4e-6), prospect("a", 1, 4e-6)};
-  const std::vector known{trial_of(prospects[0], passed(4e-6))};
+  const std::vector known{tried(prospects[0], passed(4e-6))};
   EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[1]);
   prospects[1].prediction.setup_seconds = 20 * 4e-6;
   EXPECT_EQ(make_online_search(prospects, known, {})->next(), nullptr);
@@ -140,7 +140,7 @@ TEST(OnlineSearch, DoubtIsAReasonForATrialThatCostsLittle) {
 TEST(OnlineSearch, LearnsFromWhatIsKnown) {
   const std::vector<Prospect> prospects = {prospect("csr", 1, 4e-6), prospect("a", 8, 1e-6), prospect("a", 16, 1e-6),
                                            prospect("b", 1, 1.5e-6)};
-  const std::vector known{trial_of(prospects[0], passed(4e-6)), trial_of(prospects[1], passed(8e-6))};
+  const std::vector known{tried(prospects[0], passed(4e-6)), tried(prospects[1], passed(8e-6))};
   EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[3]) << "a was eight times as slow";
 }
 
