@@ -178,13 +178,21 @@ void Online<T>::collect() {
   for (auto& ride : rides_) {
     if (ride.state != Ride::State::running) continue;
     // Those after it have hardly ended earlier, and each question costs time.
-    if (!ride.watch->stopped()) return;
+    if (!ride.watch->stopped()) break;
     ride.seconds = ride.watch->seconds();
     ride.state = Ride::State::done;
-    if (ride.seconds > hopeless_seconds()) pass_over_idle_rides();
   }
+  if (is_hopeless()) pass_over_idle_rides();
   const auto done = [](const Ride& ride) { return ride.state == Ride::State::done; };
   if (std::all_of(rides_.begin(), rides_.end(), done)) changed_.notify_all();
+}
+
+// A product that something else held up says nothing of the candidate, so one is not enough.
+template <class T>
+bool Online<T>::is_hopeless() const {
+  const double limit = hopeless_seconds();
+  return std::all_of(rides_.begin(), rides_.begin() + warm_up_rides,
+                     [&](const Ride& ride) { return ride.state == Ride::State::done && ride.seconds > limit; });
 }
 
 template <class T>
@@ -462,7 +470,7 @@ bool Online<T>::ride(Runner& runner) {
   for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) {
     if (one->seconds > 0) samples.push_back(one->seconds);
   }
-  if (samples.empty()) samples.push_back(rides_.front().seconds);
+  if (samples.empty()) samples.push_back(rides_[warm_up_rides - 1].seconds);
   runner.record.measurement.warm = summarize(std::move(samples));
   return true;
 }

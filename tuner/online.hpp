@@ -82,7 +82,7 @@ class Online {
   static constexpr int most_ends = 32;     // that are waited for at a time
   // How long the tuning waits for the next product of a stream whose last one used a loser.
   static constexpr std::chrono::milliseconds patience{100};
-  // This much slower than the best, a candidate rides no more, or never.
+  // If all its warm-up rides are this much slower than the best, a candidate rides no more; or never.
   static constexpr double hopeless_factor = 4;
 
   // An operator that products may use.
@@ -132,6 +132,7 @@ class Online {
 
   // With mutex_ held.
   void collect();
+  [[nodiscard]] bool is_hopeless() const;
   void pass_over_idle_rides();
   void note_use(Runner& runner, Stream stream);
   void note_end(Runner& runner, Stream stream);

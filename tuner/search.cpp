@@ -247,7 +247,8 @@ class Paying final : public Search {
     const double margin = std::log(best_ / seconds) / deviation;
     const double gain =
         best_ * below(margin) - seconds * std::exp(deviation * deviation / 2) * below(margin - deviation);
-    const double cost = prediction.setup_seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
+    // The one product more is that which verifies it.
+    const double cost = prediction.setup_seconds + seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
     return calls_ * gain - rules_.least_return * cost;
   }
 
