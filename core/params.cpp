@@ -3,34 +3,55 @@
 #include <algorithm>
 #include <charconv>
 
+#include <mutex>
+#include <set>
+
 #include "core/error.hpp"
 
 namespace autospmv {
 
 namespace {
 
-// Of the parameter, or of where it belongs.
-template <class Values>
-auto place_of(Values& values, std::string_view name) {
-  return std::lower_bound(values.begin(), values.end(), name, [](const Params::Value& value, std::string_view wanted) {
-    return value.first.compare(wanted) < 0;
-  });
+// The one place of a name. There are a few dozen.
+std::string_view known_name(std::string_view name) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> names;
+  const std::scoped_lock lock(mutex);
+  const auto at = names.find(name);
+  return at != names.end() ? *at : *names.emplace(name).first;
 }
 
 }  // namespace
 
-Params::Params(std::initializer_list<Value> values) {
-  values_.reserve(values.size());
+Params::Params(std::initializer_list<std::pair<std::string_view, std::int64_t>> values) {
   for (const auto& [name, value] : values) set(name, value);
 }
 
-void Params::set(std::string_view name, std::int64_t value) {
-  const auto at = place_of(values_, name);
-  if (at != values_.end() && at->first == name) {
-    at->second = value;
-  } else {
-    values_.emplace(at, name, value);
+void Params::set(std::string_view name, std::int64_t value) { set_known({known_name(name), value}); }
+
+void Params::set_known(Value value) {
+  const auto end = values_.begin() + static_cast<std::ptrdiff_t>(count_);
+  const auto at = std::find_if(values_.begin(), end, [&](const Value& one) { return one.name >= value.name; });
+  if (at != end && at->same_name(value)) {
+    at->value = value.value;
+    return;
   }
+  if (count_ == most) throw InvalidArgument("more than " + std::to_string(most) + " parameters");
+  std::move_backward(at, end, end + 1);
+  *at = value;
+  ++count_;
+}
+
+bool operator==(const Params& a, const Params& b) {
+  const auto left = a.values();
+  const auto right = b.values();
+  return std::equal(left.begin(), left.end(), right.begin(), right.end());
+}
+
+std::strong_ordering operator<=>(const Params& a, const Params& b) {
+  const auto left = a.values();
+  const auto right = b.values();
+  return std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(), right.end());
 }
 
 std::optional<Params> Params::parse(std::string_view text) {
@@ -45,16 +66,17 @@ std::optional<Params> Params::parse(std::string_view text) {
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
     const auto name = word.substr(0, equals);
-    if (params.find(name)) return std::nullopt;
+    if (params.find(name) || params.count_ == most) return std::nullopt;
     params.set(name, value);
   }
   return params;
 }
 
 std::optional<std::int64_t> Params::find(std::string_view name) const {
-  const auto at = place_of(values_, name);
-  if (at == values_.end() || at->first != name) return std::nullopt;
-  return at->second;
+  for (const auto& one : values()) {
+    if (one.name == name) return one.value;
+  }
+  return std::nullopt;
 }
 
 std::int64_t Params::operator[](std::string_view name) const {
@@ -65,7 +87,7 @@ std::int64_t Params::operator[](std::string_view name) const {
 
 std::string Params::text() const {
   std::string text;
-  for (const auto& [name, value] : values_) {
+  for (const auto& [name, value] : values()) {
     if (!text.empty()) text += ' ';
     text.append(name).append(1, '=').append(std::to_string(value));
   }
@@ -75,12 +97,13 @@ std::string Params::text() const {
 std::vector<Params> ParamSpace::combinations() const {
   std::vector<Params> all{Params{}};
   for (const auto& axis : axes_) {
+    const auto name = known_name(axis.name);
     std::vector<Params> longer;
     longer.reserve(all.size() * axis.values.size());
     for (const auto& params : all) {
       for (const auto value : axis.values) {
         longer.push_back(params);
-        longer.back().set(axis.name, value);
+        longer.back().set_known({name, value});
       }
     }
     all = std::move(longer);

@@ -1,8 +1,13 @@
 // The tunable integers of a format, always by name: "T=4 block=256".
 #pragma once
 
+#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,32 +15,48 @@
 
 namespace autospmv {
 
-/// One choice of parameters. Ordered by name, so that equal choices have equal text.
+/// One choice of parameters. Ordered by name, so that equal choices have equal text. Hundreds of choices are made and
+/// compared for every matrix, while a product takes microseconds: none takes memory of its own.
 class Params {
  public:
-  using Value = std::pair<std::string, std::int64_t>;
+  /// The name lives as long as the process, at one place: names are equal where their data are.
+  struct Value {
+    std::string_view name;
+    std::int64_t value = 0;
+
+    [[nodiscard]] bool same_name(const Value& other) const { return name.data() == other.name.data(); }
+    friend bool operator==(const Value& a, const Value& b) { return a.same_name(b) && a.value == b.value; }
+    friend std::strong_ordering operator<=>(const Value& a, const Value& b) {
+      return a.same_name(b) ? a.value <=> b.value : a.name <=> b.name;
+    }
+  };
+  static constexpr std::size_t most = 8;
 
   Params() = default;
-  Params(std::initializer_list<Value> values);
+  Params(std::initializer_list<std::pair<std::string_view, std::int64_t>> values);
 
   /// Reads "T=4 block=256"; nullopt for anything else.
   static std::optional<Params> parse(std::string_view text);
 
+  /// Throws InvalidArgument where there are as many as there may be.
   void set(std::string_view name, std::int64_t value);
   [[nodiscard]] std::optional<std::int64_t> find(std::string_view name) const;
 
   /// Throws InvalidArgument where the parameter is missing.
   [[nodiscard]] std::int64_t operator[](std::string_view name) const;
 
-  [[nodiscard]] const std::vector<Value>& values() const { return values_; }
+  [[nodiscard]] std::span<const Value> values() const { return {values_.data(), count_}; }
   [[nodiscard]] std::string text() const;
 
-  friend bool operator==(const Params&, const Params&) = default;
-  friend auto operator<=>(const Params&, const Params&) = default;
+  friend bool operator==(const Params& a, const Params& b);
+  friend std::strong_ordering operator<=>(const Params& a, const Params& b);
 
  private:
-  // Sorted: a handful, of which hundreds of choices are made for every matrix.
-  std::vector<Value> values_;
+  friend class ParamSpace;
+  void set_known(Value value);
+
+  std::array<Value, most> values_{};  // sorted
+  std::size_t count_ = 0;
 };
 
 /// The values each parameter of a format may take for one matrix on one device, in the order worth trying.

@@ -63,7 +63,7 @@ Json to_json(const Device& device) {
 
 Json to_json(const Candidate& candidate) {
   Json params = Json::object();
-  for (const auto& [name, value] : candidate.params.values()) params[name] = value;
+  for (const auto& [name, value] : candidate.params.values()) params[std::string(name)] = value;
   return {{"format", candidate.format}, {"params", params}};
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/csr.hpp"
@@ -36,8 +38,8 @@ double vector_bytes(const Features& features) {
 
 inline std::string megabytes(double bytes) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f MB", bytes / 1e6);
-  return text;
+  const auto end = std::to_chars(std::begin(text), std::end(text), bytes / 1e6, std::chars_format::fixed, 1).ptr;
+  return std::string(text, end) + " MB";
 }
 
 /// Refuses storage that grows past largest_growth times the CSR arrays or does not fit the device.
@@ -64,21 +66,20 @@ inline std::optional<Refusal> refuse_allocation(double bytes, double bytes_of_cs
 /// Refuses parameters that are missing, unknown, or take a value that is not listed. Parameters come from a database
 /// as well as from a format's own space.
 struct Allowed {
-  std::string name;
+  std::string_view name;  ///< lives somewhere else
   std::vector<std::int64_t> values;
 };
 
 inline std::optional<Refusal> refuse_params(const Params& params, const std::vector<Allowed>& allowed) {
-  for (const auto& given : params.values()) {
-    const auto at =
-        std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == given.first; });
-    if (at == allowed.end()) return Refusal{"parameters: there is no '" + given.first + "'"};
-    if (std::find(at->values.begin(), at->values.end(), given.second) == at->values.end()) {
-      return Refusal{"parameters: " + given.first + "=" + std::to_string(given.second) + " is not among its values"};
+  for (const auto& [name, value] : params.values()) {
+    const auto at = std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == name; });
+    if (at == allowed.end()) return Refusal{"parameters: there is no '" + std::string(name) + "'"};
+    if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
+      return Refusal{"parameters: " + std::string(name) + "=" + std::to_string(value) + " is not among its values"};
     }
   }
   for (const auto& one : allowed) {
-    if (!params.find(one.name)) return Refusal{"parameters: '" + one.name + "' is missing"};
+    if (!params.find(one.name)) return Refusal{"parameters: '" + std::string(one.name) + "' is missing"};
   }
   return std::nullopt;
 }

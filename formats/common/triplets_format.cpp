@@ -106,7 +106,8 @@ ParamSpace TripletsFormat<T>::params(const Features& features, const Device& dev
 template <class T>
 std::optional<Refusal> TripletsFormat<T>::refuse(const Params& params, const Device& device) const {
   std::vector<Allowed> allowed{{"value_bits", all_value_bits<T>()}};
-  if (const auto own = whole_own_param(device)) allowed.push_back({own->name, own->values});
+  const auto own = whole_own_param(device);
+  if (own) allowed.push_back({own->name, own->values});
   if (device.backend == Backend::cuda) {
     allowed.push_back({"fixup", all_fixups()});
     allowed.push_back({"block", {64, 128, 256, 512}});

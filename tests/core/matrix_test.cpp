@@ -180,6 +180,31 @@ TEST(Params, TextRoundTripsAndRejectsNoise) {
   EXPECT_THROW(static_cast<void>(params["sigma"]), InvalidArgument);
 }
 
+TEST(Params, AreOrderedByNameThenValue) {
+  Params params{{"b", 2}, {"a", 9}};
+  EXPECT_EQ(params, (Params{{"a", 9}, {"b", 2}}));
+  EXPECT_LT(params, (Params{{"a", 10}, {"b", 1}}));
+  EXPECT_LT(params, (Params{{"a", 9}, {"b", 2}, {"c", 0}}));
+  EXPECT_LT((Params{{"a", 99}}), (Params{{"b", 1}}));
+  params.set("a", 3);
+  EXPECT_EQ(params.text(), "a=3 b=2");
+}
+
+TEST(Params, AreNoMoreThanThereIsRoomFor) {
+  Params params;
+  std::string text;
+  for (std::size_t i = 0; i < Params::most; ++i) {
+    params.set(std::string(1, static_cast<char>('a' + i)), 1);
+    text = params.text();
+  }
+  EXPECT_EQ(Params::parse(text), params);
+  EXPECT_THROW(params.set("one more", 1), InvalidArgument);
+  EXPECT_EQ(params.text(), text) << "as it was";
+  params.set("a", 2);
+  EXPECT_EQ(params["a"], 2);
+  EXPECT_EQ(Params::parse(text + " z=1"), std::nullopt);
+}
+
 TEST(ParamSpace, CombinesItsAxes) {
   const ParamSpace space{{"a", {1, 2}}, {"b", {3, 4, 5}}};
   const auto all = space.combinations();
