@@ -16,7 +16,8 @@ namespace {
 // runs of 147 matrices on an H200, each predicted from all others: the best prediction reaches 0.93 (double) and 0.92
 // (float) of the best time in geometric mean, where features that all count alike reach 0.88.
 constexpr double feature_reach = 1.5;
-constexpr double param_reach = 0.18;
+constexpr double alike_of_other_ways = 0.004;
+constexpr double least_alike = 0.001;  // less counts for nothing
 constexpr double mean_weight = 0.05;
 constexpr double least_weight = 0.00087;  // of neighbours, for what they say to be more than the mean
 constexpr double mean_variance = 0.35;    // of what a format does on a matrix that is like no other
@@ -84,27 +85,55 @@ Position position_of(const Features& f, std::size_t value_bytes) {
           log2_of(std::max(1.0, f.slice_diagonals_mean / mean))};
 }
 
-double distance(const Params& a, const Params& b) {
-  // Both are ordered by name. Most parameters are sizes, of which the ratio counts; 0 is a way of its own.
-  constexpr double most_of_a_parameter = 1.5;
-  double sum = 0;
-  auto left = a.values().begin();
-  auto right = b.values().begin();
-  while (left != a.values().end() || right != b.values().end()) {
-    const bool has_left = left != a.values().end();
-    const bool has_right = right != b.values().end();
-    if (has_left && has_right && left->first == right->first) {
-      const auto x = static_cast<double>(left->second);
-      const auto y = static_cast<double>(right->second);
-      if (x != y) sum += x > 0 && y > 0 ? std::min(most_of_a_parameter, std::abs(std::log2(x / y)) / 2) : 1;
-      ++left;
-      ++right;
+namespace {
+
+// Calls both(x, y) for each parameter that a and b have, and one() for each that only one of them has, until one of
+// these returns false.
+template <class Both, class One>
+void for_each_param(const Params& a, const Params& b, const Both& both, const One& one) {
+  const auto left = a.values();
+  const auto right = b.values();
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < left.size() || j < right.size()) {
+    if (i < left.size() && j < right.size() && left[i].same_name(right[j])) {
+      if (!both(left[i++].value, right[j++].value)) return;
     } else {
-      ++sum;
-      const bool only_left = !has_right || (has_left && left->first < right->first);
-      ++(only_left ? left : right);
+      const bool only_left = j == right.size() || (i < left.size() && left[i].name < right[j].name);
+      ++(only_left ? i : j);
+      if (!one()) return;
     }
   }
+}
+
+// How much of what is known of one choice of parameters is taken to hold for another. Most parameters are sizes, of
+// which the ratio counts; 0 is a way of its own.
+double alikeness(const Params& a, const Params& b) {
+  double alike = 1;
+  const auto other_way = [&] { return (alike *= alike_of_other_ways) >= least_alike; };
+  const auto both = [&](std::int64_t x, std::int64_t y) {
+    if (x == y) return true;
+    if (x <= 0 || y <= 0) return other_way();
+    const double ratio = static_cast<double>(std::min(x, y)) / static_cast<double>(std::max(x, y));
+    const double square = ratio * ratio;
+    return (alike *= square * square) >= least_alike;
+  };
+  for_each_param(a, b, both, other_way);
+  return alike;
+}
+
+}  // namespace
+
+double distance(const Params& a, const Params& b) {
+  constexpr double most_of_a_parameter = 1.5;
+  double sum = 0;
+  const auto both = [&](std::int64_t x, std::int64_t y) {
+    if (x == y) return true;
+    const auto ratio = static_cast<double>(x) / static_cast<double>(y);
+    sum += x > 0 && y > 0 ? std::min(most_of_a_parameter, std::abs(std::log2(ratio)) / 2) : 1;
+    return true;
+  };
+  for_each_param(a, b, both, [&] { return ++sum, true; });
   return sum;
 }
 
@@ -117,7 +146,8 @@ Correction Neighbourhood::correction(const std::string& format, const Params& pa
   double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance);
   double setup = mean_weight * of_format.log_setup;
   for (const auto& sums : of_format.sums) {
-    const double alike = std::exp(-distance(params, *sums.params) / param_reach);
+    const double alike = alikeness(params, *sums.params);
+    if (alike < least_alike) continue;
     weights += alike * sums.weight;
     time += alike * sums.log_time;
     square += alike * sums.square;
@@ -189,28 +219,33 @@ std::vector<Neighbourhood::Neighbour> Experience<T>::by_distance(const Position&
 template <class T>
 Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& pattern) const {
   Neighbourhood near;
+  std::vector<Neighbourhood::OfFormat> of_formats;
   const std::scoped_lock lock(mutex_);
   for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern)) {
     if (near.neighbours_.size() == most_neighbours) break;
     const auto& ratios = learned(neighbour.matrix);
     if (ratios.empty()) continue;
     near.neighbours_.push_back(neighbour);
-    add(neighbour, ratios, near);
+    of_formats.resize(choices_.size());
+    for (const auto& ratio : ratios) add(ratio, neighbour, of_formats[ratio.format]);
   }
   std::vector<double> times;
   std::vector<double> setups;
-  for (auto& [name, of_format] : near.formats_) {
+  for (std::size_t f = 0; f < of_formats.size(); ++f) {
+    auto& of_format = of_formats[f];
     double weights = 0;
     for (const auto& sums : of_format.sums) {
       weights += sums.weight;
       of_format.log_time += sums.log_time;
       of_format.log_setup += sums.log_setup;
     }
+    if (weights == 0) continue;
     of_format.log_time /= weights;
     of_format.log_setup /= weights;
     times.push_back(of_format.log_time);
     setups.push_back(of_format.log_setup);
     std::erase_if(of_format.sums, [](const auto& sums) { return sums.weight == 0; });
+    near.formats_.emplace(choices_[f].format, std::move(of_format));
   }
   near.unknown_.log_time = median(std::move(times));
   near.unknown_.log_setup = median(std::move(setups));
@@ -243,35 +278,38 @@ std::vector<typename Experience<T>::Ratio> Experience<T>::learn(const Known& kno
   const double csr_bytes = formats::csr_bytes<T>(known.features.rows, known.features.nnz);
   const auto trials = trials_of_(known.key);
   for_each_cost<T>(trials, known.features, device_, [&](const TrialRecord& trial, const Cost& cost) {
-    auto& [name, choices] = *choices_.try_emplace(trial.candidate.format).first;
-    const auto [at, is_new] = choices.index.emplace(trial.candidate.params, choices.params.size());
-    if (is_new) choices.params.push_back(trial.candidate.params);
+    const auto format = format_index(trial.candidate.format);
+    auto& index = choices_[format].index;
+    const auto choice = index.emplace(trial.candidate.params, index.size()).first;
     const auto& m = trial.measurement;
     const double setup = model_.conversion_seconds(cost, csr_bytes);
     const bool converts = setup > 0 && m.setup_seconds > 0;
-    ratios.push_back({name, at->second, &choices.params[at->second],
-                      std::log(m.warm.median / model_.product_seconds(cost)),
+    ratios.push_back({format, choice->second, &choice->first, std::log(m.warm.median / model_.product_seconds(cost)),
                       converts ? std::log(m.setup_seconds / setup) : 0});
   });
   return ratios;
 }
 
 template <class T>
-void Experience<T>::add(const Neighbourhood::Neighbour& neighbour, const std::vector<Ratio>& ratios,
-                        Neighbourhood& near) const {
-  for (const auto& ratio : ratios) {
-    auto& of_format = near.formats_[ratio.format];
-    if (of_format.tier == Tier::model) {
-      of_format.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
-    }
-    if (of_format.sums.size() <= ratio.choice) of_format.sums.resize(ratio.choice + 1);
-    auto& sums = of_format.sums[ratio.choice];
-    sums.params = ratio.params;
-    sums.weight += neighbour.weight;
-    sums.log_time += neighbour.weight * ratio.log_time;
-    sums.square += neighbour.weight * ratio.log_time * ratio.log_time;
-    sums.log_setup += neighbour.weight * ratio.log_setup;
+std::size_t Experience<T>::format_index(const std::string& format) const {
+  const auto [at, is_new] = formats_.emplace(format, choices_.size());
+  if (is_new) choices_.push_back({at->first, {}});
+  return at->second;
+}
+
+template <class T>
+void Experience<T>::add(const Ratio& ratio, const Neighbourhood::Neighbour& neighbour,
+                        Neighbourhood::OfFormat& of_format) const {
+  if (of_format.tier == Tier::model) {
+    of_format.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
   }
+  if (of_format.sums.size() <= ratio.choice) of_format.sums.resize(ratio.choice + 1);
+  auto& sums = of_format.sums[ratio.choice];
+  sums.params = ratio.params;
+  sums.weight += neighbour.weight;
+  sums.log_time += neighbour.weight * ratio.log_time;
+  sums.square += neighbour.weight * ratio.log_time * ratio.log_time;
+  sums.log_setup += neighbour.weight * ratio.log_setup;
 }
 
 template class Experience<float>;

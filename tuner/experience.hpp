@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -128,7 +127,7 @@ class Experience {
   };
   /// Of measured over predicted, of one trial.
   struct Ratio {
-    std::string_view format;
+    std::size_t format = 0;
     std::size_t choice = 0;  ///< which of the format
     const Params* params = nullptr;
     double log_time = 0;
@@ -136,7 +135,7 @@ class Experience {
   };
   /// Every choice of parameters of a format that was met, once; they stay where they are.
   struct Choices {
-    std::deque<Params> params;
+    std::string_view format;
     std::map<Params, std::size_t> index;
   };
 
@@ -145,7 +144,8 @@ class Experience {
                                                                   const Fingerprint& pattern) const;
   const std::vector<Ratio>& learned(std::size_t matrix) const;
   [[nodiscard]] std::vector<Ratio> learn(const Known& known) const;
-  void add(const Neighbourhood::Neighbour& neighbour, const std::vector<Ratio>& ratios, Neighbourhood& near) const;
+  std::size_t format_index(const std::string& format) const;
+  void add(const Ratio& ratio, const Neighbourhood::Neighbour& neighbour, Neighbourhood::OfFormat& of_format) const;
 
   TrialsOf trials_of_;
   Device device_;
@@ -154,9 +154,10 @@ class Experience {
   Position mean_{};
   Position deviation_{};
 
-  mutable std::mutex mutex_;                                     ///< of what follows
-  mutable std::map<std::size_t, std::vector<Ratio>> learned_;    ///< by matrix
-  mutable std::map<std::string, Choices, std::less<>> choices_;  ///< by format
+  mutable std::mutex mutex_;                                   ///< of what follows
+  mutable std::map<std::size_t, std::vector<Ratio>> learned_;  ///< by matrix
+  mutable std::map<std::string, std::size_t> formats_;         ///< where they are in choices_
+  mutable std::vector<Choices> choices_;                       ///< by format
 };
 
 extern template class Experience<float>;
