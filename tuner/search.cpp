@@ -69,6 +69,13 @@ class Misses {
   std::vector<Miss> misses_;
 };
 
+// What a search knows of one format.
+struct OfFormat {
+  int trials = 0;
+  Misses misses;
+  const Prospect* first = nullptr;  ///< the most promising of a baseline
+};
+
 bool is_timed(const Measurement& measurement) {
   return measurement.outcome == Outcome::passed && measurement.warm.median > 0;
 }
@@ -115,11 +122,6 @@ class ShortList final : public Search {
   }
 
  private:
-  struct OfFormat {
-    int trials = 0;
-    Misses misses;
-    const Prospect* first = nullptr;  ///< the most promising of a baseline
-  };
   struct Entry {
     const Prospect* prospect;
     OfFormat* format;
@@ -167,11 +169,13 @@ class Paying final : public Search {
  public:
   Paying(const Wanted& wanted, std::span<const TrialRecord> known, const Limits& limits, const SearchRules& rules)
       : calls_(static_cast<double>(limits.expected_calls)), rules_(rules) {
+    left_.reserve(wanted.size());
     for (const auto* prospect : wanted) {
+      const Entry entry{prospect, &formats_[prospect->candidate.format]};
       if (const auto* const trial = trial_of(prospect->candidate, known)) {
-        learn(*prospect, trial->measurement);
+        learn(entry, trial->measurement);
       } else {
-        left_.push_back(prospect);
+        left_.push_back(entry);
       }
     }
   }
@@ -182,7 +186,7 @@ class Paying final : public Search {
     double most = 0;
     auto best = left_.end();
     for (auto at = left_.begin(); at != left_.end(); ++at) {
-      const double gain = expected_gain(**at);
+      const double gain = expected_gain(*at);
       if (gain > most) {
         most = gain;
         best = at;
@@ -192,16 +196,16 @@ class Paying final : public Search {
     current_ = *best;
     left_.erase(best);
     ++trials_;
-    ++trials_of_[current_->candidate.format];
-    return current_;
+    ++current_.format->trials;
+    return current_.prospect;
   }
 
   void report(const Measurement& measurement, double /*seconds*/) override {
     if (measurement.outcome == Outcome::refused) {
       --trials_;
-      --trials_of_[current_->candidate.format];
+      --current_.format->trials;
     }
-    learn(*current_, measurement);
+    learn(current_, measurement);
   }
 
   [[nodiscard]] std::size_t most() const override {
@@ -209,13 +213,17 @@ class Paying final : public Search {
   }
 
  private:
+  struct Entry {
+    const Prospect* prospect = nullptr;
+    OfFormat* format = nullptr;
+  };
   struct Timed {
-    const Prospect* prospect;
+    Entry of;
     double seconds;
   };
 
-  void learn(const Prospect& prospect, const Measurement& measurement) {
-    if (is_timed(measurement)) timed_.push_back({&prospect, measurement.warm.median});
+  void learn(const Entry& entry, const Measurement& measurement) {
+    if (is_timed(measurement)) timed_.push_back({entry, measurement.warm.median});
   }
 
   // A product between two events takes longer than one of many in a row, which is what is predicted: a stream that has
@@ -224,31 +232,31 @@ class Paying final : public Search {
   void take_stock() {
     std::vector<double> longer;
     longer.reserve(timed_.size());
-    for (const auto& trial : timed_) longer.push_back(trial.seconds - trial.prospect->prediction.seconds);
+    for (const auto& trial : timed_) longer.push_back(trial.seconds - trial.of.prospect->prediction.seconds);
     std::sort(longer.begin(), longer.end());
     const double launch = longer.empty() ? 0 : std::clamp(longer[longer.size() / 2], 0.0, rules_.launch_seconds);
-    misses_.clear();
+    for (const auto& trial : timed_) trial.of.format->misses = {};
     best_ = infinity;
     for (const auto& trial : timed_) {
       const double seconds = std::max(trial.seconds - launch, trial.seconds / 2);
-      misses_[trial.prospect->candidate.format].add(*trial.prospect, seconds);
+      trial.of.format->misses.add(*trial.of.prospect, seconds);
       best_ = std::min(best_, seconds);
     }
   }
 
   // Seconds that all calls are expected to gain, less what the trial must return. The time is taken to be lognormal:
   // what a call gains on average, where it gains anything, is then the value of an option to sell.
-  [[nodiscard]] double expected_gain(const Prospect& prospect) {
-    const auto& prediction = prospect.prediction;
-    const auto& format = prospect.candidate.format;
-    if (trials_of_[format] >= rules_.most_of_format) return 0;
-    const double seconds = misses_[format].expected_seconds(prospect);
+  [[nodiscard]] double expected_gain(const Entry& entry) const {
+    const auto& prediction = entry.prospect->prediction;
+    if (entry.format->trials >= rules_.most_of_format) return 0;
+    const double seconds = entry.format->misses.expected_seconds(*entry.prospect);
+    // The one product more is that which verifies it.
+    const double cost = prediction.setup_seconds + seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
+    if (rules_.least_return * cost >= calls_ * best_) return 0;
     const double deviation = std::max(1e-3, caution * prediction.deviation);
     const double margin = std::log(best_ / seconds) / deviation;
     const double gain =
         best_ * below(margin) - seconds * std::exp(deviation * deviation / 2) * below(margin - deviation);
-    // The one product more is that which verifies it.
-    const double cost = prediction.setup_seconds + seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
     return calls_ * gain - rules_.least_return * cost;
   }
 
@@ -258,13 +266,12 @@ class Paying final : public Search {
   // Of the deviation that predictions have: hope alone is no reason for a trial.
   static constexpr double caution = 0.5;
 
-  Wanted left_;
+  std::vector<Entry> left_;
   std::vector<Timed> timed_;
-  std::map<std::string, Misses> misses_;  // by format
-  std::map<std::string, int> trials_of_;  // by format, made now
+  std::map<std::string, OfFormat> formats_;
   double calls_;
   SearchRules rules_;
-  const Prospect* current_ = nullptr;
+  Entry current_;
   int trials_ = 0;
   double best_ = infinity;
 };
