@@ -227,13 +227,14 @@ struct BriefTrial {
   std::string format;
   std::int64_t version = 0;
   std::string params;
-  std::int64_t passed = 0;
   Measurement measurement;
 
   void read(const Statement& row) {
     auto& m = measurement;
+    std::int64_t passed = 0;
     std::int64_t samples = 0;
     row.read(format, version, params, passed, samples, m.warm.median, m.setup_seconds, m.bytes);
+    m.outcome = passed != 0 ? Outcome::passed : Outcome::failed;
     m.warm.samples = narrow(samples).value_or(0);
   }
 
@@ -243,7 +244,7 @@ struct BriefTrial {
 
   // Where it passed, and is what a trial of ours can have given.
   void add_to(std::vector<TrialRecord>& trials) const {
-    if (passed == 0 || measurement.warm.samples == 0 || !is_plausible(measurement)) return;
+    if (measurement.outcome != Outcome::passed || measurement.warm.samples == 0 || !is_plausible(measurement)) return;
     const auto parsed = parse_params(params);
     const auto format_version = narrow(version);
     if (parsed && format_version) trials.push_back({{format, *parsed}, *format_version, true, measurement});

@@ -71,11 +71,13 @@ struct Allowed {
 };
 
 inline std::optional<Refusal> refuse_params(const Params& params, const std::vector<Allowed>& allowed) {
-  for (const auto& [name, value] : params.values()) {
-    const auto at = std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == name; });
-    if (at == allowed.end()) return Refusal{"parameters: there is no '" + std::string(name) + "'"};
-    if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
-      return Refusal{"parameters: " + std::string(name) + "=" + std::to_string(value) + " is not among its values"};
+  for (const auto& given : params.values()) {
+    const auto at =
+        std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == given.name; });
+    const std::string name(given.name);
+    if (at == allowed.end()) return Refusal{"parameters: there is no '" + name + "'"};
+    if (std::find(at->values.begin(), at->values.end(), given.value) == at->values.end()) {
+      return Refusal{"parameters: " + name + "=" + std::to_string(given.value) + " is not among its values"};
     }
   }
   for (const auto& one : allowed) {

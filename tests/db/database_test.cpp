@@ -250,6 +250,7 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   const auto passed = database->passed(recorded[0].key);
   ASSERT_EQ(passed.size(), 2U) << "the last of each candidate that passed";
   EXPECT_EQ(passed[0].candidate.format, "a");
+  EXPECT_EQ(passed[0].measurement.outcome, Outcome::passed);
   EXPECT_EQ(passed[0].measurement.warm.median, 2e-5);
   EXPECT_EQ(passed[1].candidate.format, "b");
   EXPECT_EQ(database->passed(recorded[0].key, "b:1").size(), 1U);
