@@ -96,15 +96,25 @@ class CsrVector final : public Format<T> {
 
   // Rows that would take more steps than `share` are walked by their block, one after another.
   static void add_shared_rows(const Features& features, const Params& params, Walk& walk) {
-    constexpr double handover = 12;  // steps of one thread that a row costs, however short: its ends, its sum
+    // Steps of all the block's threads that a row costs, however short, for its ends and its sum; and how many steps of
+    // one thread pass meanwhile.
+    constexpr double handover = 3;
+    constexpr double waiting = 7;
     const auto block = static_cast<double>(params["block"]);
-    const auto share = static_cast<double>(params["share"]);
     const auto threads = static_cast<double>(params["T"]);
-    const double steps = sum_over_rows(
-        features, [&](double length) { return length > share * threads ? handover + std::ceil(length / block) : 0; });
-    const double of_block = steps / static_cast<double>(features.rows) * block / threads;
-    walk.steps += of_block;
-    walk.longest = share + std::max(of_block, static_cast<double>(features.npr_max) / block);
+    const double rows_of_block = block / threads;
+    const auto share = static_cast<double>(params["share"]);
+    const auto of_long_rows = [&](const auto& of_row) {
+      return sum_over_rows(features, [&](double length) { return length > share * threads ? of_row(length) : 0.0; });
+    };
+    const double rows = of_long_rows([](double /*length*/) { return 1.0; });
+    const double steps = of_long_rows([&](double length) { return handover + std::ceil(length / block); });
+    const double blocks = static_cast<double>(features.rows) / rows_of_block;
+    // Of a block; the last of many have more than the mean, as far as chance will have it.
+    const double mean = rows / blocks;
+    const double most = std::min({rows, rows_of_block, 1 + mean + 3 * std::sqrt(mean)});
+    walk.steps += steps / blocks;
+    walk.longest = share + waiting * most + static_cast<double>(features.npr_max) / block;
   }
 
   // What is stored anew, and what is read of it instead of CSR's own arrays.
