@@ -95,7 +95,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   // What the database does not keep: the refusals, and what a product moves.
   const auto& device = context.device();
   const auto features = tuned.features ? *tuned.features : extract_features(view, device);
-  const auto predictor = predictor_for<T>(features, loaded.matrix.fingerprint(), context);
+  const auto predictor = predictor_for<T>(features, loaded.matrix.fingerprint(), context.experience<T>());
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = predictor.experience()->matrices();

@@ -96,31 +96,34 @@ CostModel Context::cost_model() const {
 
 template <Scalar T>
 std::shared_ptr<const Experience<T>> Context::experience() const {
-  const std::scoped_lock lock(learning_);
-  auto& learned = std::get<Learned<T>>(learned_);
+  const std::scoped_lock one_at_a_time(std::get<Learned<T>>(learned_).reading);
+  const auto tuned = tuned_.load();
+  const auto known = known_experience<T>();
   // A few matrices more change little, and reading all of them takes time.
-  const bool outgrown = learned.experience != nullptr &&
-                        tuned_ - learned.tuned >= std::max<std::size_t>(8, learned.experience->matrices() / 4);
-  if (learned.experience == nullptr || outgrown) {
-    const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
-    const auto trials_of = [database = database_, catalogue = format_catalogue()](const TrialKey& key) {
-      return database->passed(key, catalogue);
-    };
-    learned = {std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model()), tuned_.load()};
-  }
-  return learned.experience;
+  const auto enough = [&] { return std::max<std::size_t>(8, known->matrices() / 4); };
+  if (known != nullptr && tuned - std::get<Learned<T>>(learned_).tuned < enough()) return known;
+  const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
+  const auto trials_of = [database = database_, catalogue = format_catalogue()](const TrialKey& key) {
+    return database->passed(key, catalogue);
+  };
+  auto experience = std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model());
+  auto& learned = std::get<Learned<T>>(learned_);
+  learned.tuned = tuned;
+  const std::scoped_lock lock(learning_);
+  learned.experience = experience;
+  return experience;
 }
 
 template <Scalar T>
-bool Context::has_experience() const {
-  const std::unique_lock lock(learning_, std::try_to_lock);  // whoever holds it may be reading
-  return lock && std::get<Learned<T>>(learned_).experience != nullptr;
+std::shared_ptr<const Experience<T>> Context::known_experience() const {
+  const std::scoped_lock lock(learning_);
+  return std::get<Learned<T>>(learned_).experience;
 }
 
 template std::shared_ptr<const Experience<float>> Context::experience() const;
 template std::shared_ptr<const Experience<double>> Context::experience() const;
-template bool Context::has_experience<float>() const;
-template bool Context::has_experience<double>() const;
+template std::shared_ptr<const Experience<float>> Context::known_experience() const;
+template std::shared_ptr<const Experience<double>> Context::known_experience() const;
 
 bool Context::recheck_due() const {
   recheck_ += recheck_share_;

@@ -76,13 +76,14 @@ class Context {
   /// With the coefficients that were fitted for this device, else the defaults.
   [[nodiscard]] CostModel cost_model() const;
 
-  /// What the database's trials of other matrices teach, read on the first call and again when it has grown.
+  /// What the database's trials of other matrices teach, read on the first call and again when it has grown. That takes
+  /// as long as thousands of small products.
   template <Scalar T>
   [[nodiscard]] std::shared_ptr<const Experience<T>> experience() const;
 
-  /// Whether it was read before. The first call takes as long as thousands of small products.
+  /// What the last call of experience() read, at once; nullptr where there was none.
   template <Scalar T>
-  [[nodiscard]] bool has_experience() const;
+  [[nodiscard]] std::shared_ptr<const Experience<T>> known_experience() const;
 
   /// Says that a matrix was tuned.
   void note_tuned() const { ++tuned_; }
@@ -98,11 +99,12 @@ class Context {
   mutable double copy_bandwidth_ = 0;
   template <class T>
   struct Learned {
-    std::shared_ptr<const Experience<T>> experience;
-    std::size_t tuned = 0;  // when it was read
+    std::mutex reading;
+    std::shared_ptr<const Experience<T>> experience;  // guarded by learning_
+    std::size_t tuned = 0;                            // when it was read; guarded by reading
   };
   mutable std::tuple<Learned<float>, Learned<double>> learned_;
-  mutable std::mutex learning_;
+  mutable std::mutex learning_;  // held for moments only
   mutable std::atomic<std::size_t> tuned_ = 0;
   mutable double recheck_ = 0;
   double recheck_share_ = 0;

@@ -327,7 +327,7 @@ void Online<T>::prepare() {
     return extract_features(task_.matrix, context_.device());
   }();
   task_.described.features = named_values(features);
-  task_.prospects = prospects_of<T>(features, task_.key, context_);
+  task_.prospects = prospects_of<T>(features, task_.key, context_, context_.experience<T>());
 }
 
 // It multiplies already: as a candidate, it is only verified and timed.

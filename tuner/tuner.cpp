@@ -143,8 +143,11 @@ template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, context_.device()); });
-    prospects_ =
-        timed_step(result_.times.prediction, [&] { return prospects_of<T>(*result_.features, key_, context_); });
+    prospects_ = timed_step(result_.times.prediction, [&] {
+      // What goes online waits for no reading; the background does it.
+      auto experience = goes_online_ ? context_.known_experience<T>() : context_.experience<T>();
+      return prospects_of<T>(*result_.features, key_, context_, std::move(experience));
+    });
   }
   return prospects_;
 }
@@ -261,8 +264,9 @@ void Tuning<T>::choose() {
 template <class T>
 bool Tuning<T>::estimates() {
   if (context_.effort() == Effort::estimate) return true;
-  if (!goes_online_ || !context_.has_experience<T>()) return false;
-  if (context_.experience<T>()->matrices() == 0) return false;
+  if (!goes_online_) return false;
+  const auto experience = context_.known_experience<T>();
+  if (experience == nullptr || experience->matrices() == 0) return false;
   return std::any_of(prospects().begin(), prospects().end(), [](const Prospect& prospect) {
     return prospect.admitted() && prospect.prediction.tier != Tier::model;
   });
@@ -402,15 +406,17 @@ TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
 }
 
 template <Scalar T>
-Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context) {
-  auto experience = context.experience<T>();
+Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
+                           std::shared_ptr<const Experience<T>> experience) {
   auto near = experience->near(features, pattern);
   return {std::move(experience), std::move(near)};
 }
 
 template <Scalar T>
-std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context) {
-  auto prospects = all_prospects<T>(features, context.device(), predictor_for<T>(features, key.pattern, context));
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context,
+                                   std::shared_ptr<const Experience<T>> experience) {
+  auto prospects =
+      all_prospects<T>(features, context.device(), predictor_for<T>(features, key.pattern, std::move(experience)));
   for (const auto& suspect : context.database().suspects(key)) {
     for (auto& prospect : prospects) {
       if (prospect.candidate != suspect) continue;
@@ -447,12 +453,13 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
   return Tuning<T>(matrix, context, options).bench(only);
 }
 
-#define AUTOSPMV_TUNER(T)                                                                                    \
-  template Predictor<T> predictor_for(const Features&, const Fingerprint&, const Context&);                  \
-  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Context&);          \
-  template TrialKey key_of(const Matrix<T>&, const Context&);                                                \
-  template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                              \
-  template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&, \
+#define AUTOSPMV_TUNER(T)                                                                                         \
+  template Predictor<T> predictor_for(const Features&, const Fingerprint&, std::shared_ptr<const Experience<T>>); \
+  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Context&,                \
+                                                 std::shared_ptr<const Experience<T>>);                           \
+  template TrialKey key_of(const Matrix<T>&, const Context&);                                                     \
+  template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                                   \
+  template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&,      \
                                           const TuneOptions&);
 AUTOSPMV_TUNER(float)
 AUTOSPMV_TUNER(double)

@@ -63,14 +63,16 @@ struct Tuned {
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context);
 
-/// What predicts the times of candidates on a matrix of these features: the device's cost model, and the database's
-/// trials of other matrices than the one of this pattern.
+/// What predicts the times of candidates on a matrix of these features: the device's cost model, and trials of other
+/// matrices than the one of this pattern.
 template <Scalar T>
-Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern, const Context& context);
+Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
+                           std::shared_ptr<const Experience<T>> experience);
 
 /// Every candidate on a matrix of these features, as all_prospects() has them; suspects are refused.
 template <Scalar T>
-std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context);
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context,
+                                   std::shared_ptr<const Experience<T>> experience);
 
 /// As the database keeps them.
 std::vector<std::pair<std::string, double>> named_values(const Features& features);

@@ -164,7 +164,34 @@ TEST_P(Online, ReadsWhatIsKnownInTheBackground) {
   EXPECT_TRUE(std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
     return trial.candidate == suggested;
   })) << suggested.text();
-  EXPECT_TRUE(context.has_experience<double>());
+  EXPECT_NE(context.known_experience<double>(), nullptr);
+}
+
+// Once enough was tuned, the background reads the database again, and no product waits for it.
+TEST_P(Online, LearnsOfOtherMatricesInTheBackground) {
+  const TemporaryFolder folder;
+  const auto with_file = options(folder.path() / "trials.db");
+  const auto measure = [&](const std::string& other_matrix) {
+    auto measuring = with_file;
+    measuring.effort = Effort::measure;
+    const Context of_measures(measuring);
+    tune(testing::make_matrix<double>(other_matrix), of_measures);
+  };
+  measure("gen:circuit:2000");
+  const Context context(with_file);
+  const auto known = context.experience<double>();
+  measure("gen:circuit:2500");
+  for (int i = 0; i < 8; ++i) context.note_tuned();
+  const auto matrix = make_matrix();
+  const auto plan = tune(matrix, context).plan;
+  EXPECT_EQ(context.known_experience<double>(), known);
+  EXPECT_FALSE(plan->settled());
+  EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (context.known_experience<double>() == known && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_GT(context.known_experience<double>()->matrices(), known->matrices());
 }
 
 // A trial of anything costs more than a few products can gain.

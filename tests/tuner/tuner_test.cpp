@@ -178,7 +178,7 @@ TEST(Tune, EstimatesWithoutATrial) {
   EXPECT_EQ(tuned.new_trials, 0);
   ASSERT_TRUE(tuned.prediction);
   EXPECT_GT(tuned.prediction->seconds, 0);
-  const auto predictor = predictor_for<double>(*tuned.features, matrix.fingerprint(), context);
+  const auto predictor = predictor_for<double>(*tuned.features, matrix.fingerprint(), context.experience<double>());
   ASSERT_EQ(predictor.near().neighbours().size(), 4U);
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
