@@ -147,9 +147,9 @@ class ShortList final : public Search {
         least = total;
         best = &entry;
       }
-      hoped = std::min(hoped, prediction.setup_seconds + products * std::exp(-prediction.deviation));
+      hoped = std::min(hoped, prediction.setup_seconds + products * std::exp(-rules_.hope * prediction.deviation));
     }
-    // Nothing that is left would win even if it were a standard deviation faster than expected.
+    // Nothing that is left would win even if it were so much faster than expected.
     return hoped > best_total_ ? nullptr : best;
   }
 
