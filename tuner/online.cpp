@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "tuner/clock.hpp"
+#include "tuner/conversion.hpp"
 #include "tuner/meter.hpp"
 #include "tuner/tuner.hpp"
 
@@ -399,21 +400,9 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
   database.note_suspect(task_.key, prospect.candidate);
   std::unique_ptr<Operator<T>> op;
   try {
-    const auto start = Clock::now();
-    const auto* format = task_.formats(prospect.candidate.format);
-    if (format == nullptr) throw InvalidArgument("there is no format '" + prospect.candidate.format + "'");
-    auto built = format->build(task_.matrix, prospect.candidate.params, context_.device());
-    if (built) {
-      synchronize(place_, setup_stream(place_));
-      measurement.setup_seconds = seconds_since(start);
-      op = std::move(*built);
-      measurement.bytes = op->bytes();
-      verify(*op, measurement, hopeless_seconds());
-      if (measurement.warm.samples > 0) op.reset();
-    } else {
-      measurement.outcome = Outcome::refused;
-      measurement.detail = built.reason();
-    }
+    op = convert(task_.matrix, prospect.candidate, context_.device(), task_.formats, measurement);
+    if (op != nullptr) verify(*op, measurement, hopeless_seconds());
+    if (measurement.warm.samples > 0) op.reset();
   } catch (const Error& error) {
     measurement.outcome = Outcome::failed;
     measurement.detail = error.what();

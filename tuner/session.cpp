@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "tuner/clock.hpp"
+#include "tuner/conversion.hpp"
 
 namespace autospmv {
 
@@ -55,24 +55,6 @@ Launch Session<T>::launch_of(const Trial& trial) const {
 }
 
 template <class T>
-void Session<T>::build(const Prospect& prospect, Trial& trial) {
-  auto& measurement = trial.record.measurement;
-  const auto* format = formats_(prospect.candidate.format);
-  if (format == nullptr) throw InvalidArgument("there is no format '" + prospect.candidate.format + "'");
-  const auto start = Clock::now();
-  auto built = format->build(matrix_, prospect.candidate.params, device_);
-  if (!built) {
-    measurement.outcome = Outcome::refused;
-    measurement.detail = built.reason();
-    return;
-  }
-  synchronize(device_, setup_stream(device_));
-  measurement.setup_seconds = seconds_since(start);
-  trial.op = std::move(*built);
-  measurement.bytes = trial.op->bytes();
-}
-
-template <class T>
 double Session<T>::glance_limit() const {
   return best_ > 0 ? rules_.glance_factor * best_ : std::numeric_limits<double>::infinity();
 }
@@ -95,8 +77,8 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   trial.record.deterministic = prospect.deterministic;
   trial.baseline = prospect.baseline;
   try {
-    build(prospect, trial);
     auto& measurement = trial.record.measurement;
+    trial.op = convert(matrix_, prospect.candidate, device_, formats_, measurement);
     if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
     if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);

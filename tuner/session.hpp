@@ -66,7 +66,6 @@ class Session {
  private:
   struct Trial;
 
-  void build(const Prospect& prospect, Trial& trial);
   /// Seconds of a product past which it is not worth a look.
   [[nodiscard]] double glance_limit() const;
   void first_look(Trial& trial);
