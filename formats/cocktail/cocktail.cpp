@@ -350,9 +350,12 @@ class Cocktail final : public Format<T> {
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes = product_bytes<T>(features, estimate<T>(cut, features));
     cost.launches = 2;
-    // Whatever the formats of the parts will be, they are not expected to give a thread more entries than this.
-    constexpr double entries_of_thread = 8;
-    if (device.backend == Backend::cuda) cost.walk = walk_of_shared_rows(features, entries_of_thread);
+    if (device.backend == Backend::cuda) {
+      cost.launches = 8;  // with the events by which the streams of the parts fork and join
+      // Whatever the formats of the parts will be, they are not expected to give a thread more entries than this.
+      constexpr double entries_of_thread = 8;
+      cost.walk = walk_of_shared_rows(features, entries_of_thread);
+    }
     return cost;
   }
 

@@ -70,9 +70,18 @@ inline Walk walk_of_shared_rows(const Features& features, double entries) {
           .longest = std::max(entries, most)};
 }
 
+/// Adds what it takes to sum up rows whose products several threads hold, in shared memory or from lane to lane: steps
+/// of all threads, and a wait for the last of them.
+inline void add_sums(Walk& walk) {
+  walk.steps += 2;
+  walk.longest += 10;
+}
+
 /// Nonzeros shared out evenly, whatever rows they belong to.
 inline Walk walk_of_shares(double nonzeros, double steps) {
-  return {.threads = nonzeros / steps, .steps = steps, .longest = steps};
+  Walk walk{.threads = nonzeros / steps, .steps = steps, .longest = steps};
+  add_sums(walk);
+  return walk;
 }
 
 /// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread.

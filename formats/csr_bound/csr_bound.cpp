@@ -7,6 +7,7 @@
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/simd.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_bound {
 
@@ -103,9 +104,9 @@ class CsrBoundOperator final : public Operator<T> {
 namespace {
 
 // How much longer a block takes for also adding up its rows. Reading where a row ends and adding up its lanes costs
-// about a dozen additions from shared memory, and a nonzero of each thread as much as some 45.
+// about as much as reading a nonzero, which is some 45 additions from shared memory.
 double time_of_sums(const Features& features, const Params& params, double fragments) {
-  constexpr double ends_of_row = 12;
+  constexpr double ends_of_row = 40;
   constexpr double nonzero = 45;
   const auto block = static_cast<double>(params["block"]);
   const auto length = static_cast<double>(params["fragment"]);
@@ -159,6 +160,7 @@ class CsrBound final : public Format<T> {
       // With merge = 0 a row is walked by one block, else by as many as it takes.
       const double of_row = merge ? 0 : static_cast<double>(features.npr_max) / block;
       cost.walk = {.threads = fragments * block, .steps = steps, .longest = std::max(steps, of_row)};
+      add_sums(cost.walk);
       cost.launches = merge ? 2 : 1;
     }
     return cost;

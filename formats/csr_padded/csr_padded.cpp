@@ -2,6 +2,7 @@
 #include "formats/common/walks.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/parallel.hpp"
 #include "formats/common/pack.hpp"
@@ -237,7 +238,9 @@ class CsrPadded final : public Format<T> {
     }
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && slots > 0) {
-      cost.walk = walk_of_rows(features, static_cast<double>(params["T"]), false, static_cast<double>(params["load"]));
+      // One load brings so many columns and values, but not the elements of x.
+      const double at_once = std::pow(static_cast<double>(params["load"]), 0.75);
+      cost.walk = walk_of_rows(features, static_cast<double>(params["T"]), false, at_once);
     }
     return cost;
   }

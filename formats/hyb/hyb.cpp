@@ -7,6 +7,7 @@
 #include "core/parallel.hpp"
 #include "formats/common/host_shares.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/walks.hpp"
 
 namespace autospmv::formats::hyb {
 
@@ -191,6 +192,7 @@ class Hyb final : public Format<T> {
       cost.walk = {.threads = threads,
                    .steps = static_cast<double>(features.nnz) / std::max(1.0, threads),
                    .longest = std::max(static_cast<double>(width), entries_of_thread)};
+      if (rest > 0) add_sums(cost.walk);
     }
     return cost;
   }
