@@ -98,7 +98,7 @@ template <Scalar T>
 std::shared_ptr<const Experience<T>> Context::experience() const {
   const std::scoped_lock one_at_a_time(std::get<Learned<T>>(learned_).reading);
   const auto tuned = tuned_.load();
-  const auto known = known_experience<T>();
+  auto known = known_experience<T>();
   // A few matrices more change little, and reading all of them takes time.
   const auto enough = [&] { return std::max<std::size_t>(8, known->matrices() / 4); };
   if (known != nullptr && tuned - std::get<Learned<T>>(learned_).tuned < enough()) return known;
