@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-
+#include <functional>
 #include <mutex>
 #include <set>
 

@@ -96,18 +96,19 @@ CostModel Context::cost_model() const {
 
 template <Scalar T>
 std::shared_ptr<const Experience<T>> Context::experience() const {
-  const std::scoped_lock one_at_a_time(std::get<Learned<T>>(learned_).reading);
+  auto& learned = std::get<Learned<T>>(learned_);
+  const std::scoped_lock one_at_a_time(learned.reading);
   const auto tuned = tuned_.load();
-  auto known = known_experience<T>();
-  // A few matrices more change little, and reading all of them takes time.
-  const auto enough = [&] { return std::max<std::size_t>(8, known->matrices() / 4); };
-  if (known != nullptr && tuned - std::get<Learned<T>>(learned_).tuned < enough()) return known;
+  if (auto known = known_experience<T>()) {
+    // A few matrices more change little, and reading all of them takes time.
+    const auto enough = std::max<std::size_t>(8, known->matrices() / 4);
+    if (tuned - learned.tuned < enough) return known;
+  }
   const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
   const auto trials_of = [database = database_, catalogue = format_catalogue()](const TrialKey& key) {
     return database->passed(key, catalogue);
   };
   auto experience = std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model());
-  auto& learned = std::get<Learned<T>>(learned_);
   learned.tuned = tuned;
   const std::scoped_lock lock(learning_);
   learned.experience = experience;

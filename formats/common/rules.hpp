@@ -74,10 +74,10 @@ inline std::optional<Refusal> refuse_params(const Params& params, const std::vec
   for (const auto& given : params.values()) {
     const auto at =
         std::find_if(allowed.begin(), allowed.end(), [&](const Allowed& one) { return one.name == given.name; });
-    const std::string name(given.name);
-    if (at == allowed.end()) return Refusal{"parameters: there is no '" + name + "'"};
+    if (at == allowed.end()) return Refusal{"parameters: there is no '" + std::string(given.name) + "'"};
     if (std::find(at->values.begin(), at->values.end(), given.value) == at->values.end()) {
-      return Refusal{"parameters: " + name + "=" + std::to_string(given.value) + " is not among its values"};
+      return Refusal{"parameters: " + std::string(given.name) + "=" + std::to_string(given.value) +
+                     " is not among its values"};
     }
   }
   for (const auto& one : allowed) {

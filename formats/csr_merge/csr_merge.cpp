@@ -263,9 +263,11 @@ class CsrMerge final : public Format<T> {
     if (params["value_bits"] < full_value_bits<T>) cost.storage_bytes += nnz * value_bytes;
     cost.bytes = nnz * (4 + value_bytes) + blocks * of_block;
     cost.walk = walk_of_shares(steps, static_cast<double>(shape.items));
-    // Where one kernel does all, blocks end by adding up the rows that they share.
-    if (shape.one_kernel) add_sums(cost.walk);
-    if (!shape.one_kernel && blocks > 1) ++cost.launches;
+    if (shape.one_kernel) {
+      add_sums(cost.walk);  // blocks end by adding up the rows that they share
+    } else if (blocks > 1) {
+      ++cost.launches;
+    }
   }
 
   // Each share finds its ends anew, a line of the cache at a time.

@@ -115,12 +115,15 @@ TEST_P(Online, StartsWithPlainCsr) {
   EXPECT_FALSE(tuned.plan->settled());
 }
 
+ContextOptions with_measure(ContextOptions options) {
+  options.effort = Effort::measure;
+  return options;
+}
+
 // Tunes another matrix and pretends that all took equally long, but for one conversion that paid better than anything
 // could; returns that candidate.
 Candidate suggest(const ContextOptions& online) {
-  auto measuring = online;
-  measuring.effort = Effort::measure;
-  const Context context(measuring);
+  const Context context(with_measure(online));
   tune(testing::make_matrix<double>("gen:circuit:2000"), context);
   const auto backend = std::string(name_of(context.device().backend));
   const auto other = context.database().recorded(backend, "double").front();
@@ -172,9 +175,7 @@ TEST_P(Online, LearnsOfOtherMatricesInTheBackground) {
   const TemporaryFolder folder;
   const auto with_file = options(folder.path() / "trials.db");
   const auto measure = [&](const std::string& other_matrix) {
-    auto measuring = with_file;
-    measuring.effort = Effort::measure;
-    const Context of_measures(measuring);
+    const Context of_measures(with_measure(with_file));
     tune(testing::make_matrix<double>(other_matrix), of_measures);
   };
   measure("gen:circuit:2000");
@@ -229,10 +230,9 @@ TEST_P(Online, IsRemembered) {
 
 TEST_P(Online, NothingRidesWhereAllWasMeasured) {
   const TemporaryFolder folder;
-  auto measuring = options(folder.path() / "trials.db");
-  measuring.effort = Effort::measure;
-  tune(make_matrix(), Context(measuring));
-  const Context context(options(folder.path() / "trials.db"));
+  const auto with_file = options(folder.path() / "trials.db");
+  tune(make_matrix(), Context(with_measure(with_file)));
+  const Context context(with_file);
   const auto matrix = make_matrix();
   const auto tuned = tune(matrix, context);
   EXPECT_TRUE(tuned.from_database);
