@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::int64_t every_offset = std::numeric_limits<std::int32_t>::min();
 
-// Where work happens decides which of two functions runs; the steps are the same.
+// Where work happens decides which of two functions runs; the steps are the same. `kept` is what one step leaves to the
+// other.
 template <class T>
-std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonals<T>& diagonals, Place place,
-                           Stream stream) {
+std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonals<T>& diagonals,
+                           Array<std::int32_t>& kept, Place place, Stream stream) {
   diagonals.first = Array<std::int32_t>(static_cast<std::size_t>(diagonals.hacks) + 1, place);
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) {
-      cuda_steps::count_diagonals(matrix, diagonals, stream);
+      kept = cuda_steps::count_diagonals(matrix, diagonals, stream);
       return cuda_steps::scan_chunks(diagonals.first, stream);
     }
   }
@@ -28,9 +29,10 @@ std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonal
 }
 
 template <class T>
-void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Place place, Stream stream) {
+void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::int32_t>& kept, Place place,
+                  Stream stream) {
   if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) return cuda_steps::list_offsets(matrix, diagonals, stream);
+    if (place.backend == Backend::cuda) return cuda_steps::list_offsets(matrix, diagonals, kept, stream);
   }
   host::list_offsets(matrix, diagonals);
 }
@@ -43,14 +45,15 @@ std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& dia
   const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
   const double largest = std::max(small_storage_bytes, largest_growth * csr);
   const double most = largest / (static_cast<double>(diagonals.hack) * sizeof(T));
-  const auto total = lay_out_hacks(matrix, static_cast<std::int64_t>(most) + 1, diagonals, device, stream);
+  Array<std::int32_t> kept;
+  const auto total = lay_out_hacks(matrix, static_cast<std::int64_t>(most) + 1, diagonals, kept, device, stream);
   if (total >= too_many_diagonals) {
     return Refusal{"padding: hacks of " + std::to_string(diagonals.hack) + " rows meet too many diagonals"};
   }
   const double bytes = hack_bytes<T>(matrix.rows, diagonals.hack, static_cast<double>(total));
   if (auto refusal = refuse_allocation(bytes, csr, device)) return refusal;
   diagonals.offsets = Array<std::int32_t>(static_cast<std::size_t>(total), device);
-  list_offsets(matrix, diagonals, device, stream);
+  list_offsets(matrix, diagonals, kept, device, stream);
   return std::nullopt;
 }
 
@@ -66,11 +69,10 @@ std::optional<Refusal> find_in_whole(const CsrView<T>& matrix, Diagonals<T>& dia
 // Whether every nonzero has a slot of its own.
 template <class T>
 bool fill(const CsrView<T>& matrix, Diagonals<T>& diagonals, Place place, Stream stream) {
-  const StoreSlots<T> store{diagonals.shape(), diagonals.values.data(), every_offset, true};
+  const StoreSlots<T> store{diagonals.shape(), diagonals.values.data(), every_offset, Check::duplicates};
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) {
       Array<Faults> faults(1, place);
-      fill_bytes(diagonals.values.data(), 0, static_cast<std::size_t>(diagonals.values.bytes()), place, stream);
       fill_bytes(faults.data(), 0, sizeof(Faults), place, stream);
       cuda_steps::store(matrix, store, faults.data(), stream);
       return faults.to_vector().front().none();
@@ -110,7 +112,7 @@ Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLay
 
 template <class T>
 void refresh_diagonals(Diagonals<T>& diagonals, const CsrView<T>& matrix, Place place, Stream stream) {
-  const StoreSlots<T> store{diagonals.shape(), diagonals.values.data(), every_offset, false};
+  const StoreSlots<T> store{diagonals.shape(), diagonals.values.data(), every_offset, Check::none};
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) return cuda_steps::store(matrix, store, nullptr, stream);
   }

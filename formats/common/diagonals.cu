@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <bit>
 #include <climits>
 #include <type_traits>
 
@@ -14,17 +16,20 @@ constexpr unsigned all_lanes = 0xffffffffU;
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// `lanes` threads a row, so that neighbouring threads read neighbouring columns.
+// 2^lanes_log2 threads a row, so that neighbouring threads read neighbouring nonzeros, and each of them a few.
 template <class T, class Offset>
-__global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes, std::int64_t least,
+__global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes_log2, std::int32_t least,
                             std::uint8_t* used) {
-  const auto row = global_thread() / lanes;
+  const auto row = global_thread() >> lanes_log2;
   if (row >= matrix.rows) return;
+  const int lanes = 1 << lanes_log2;
   const std::int64_t last = row_ptr[row + 1];
-  for (std::int64_t k = row_ptr[row] + threadIdx.x % lanes; k < last; k += lanes) {
-    const auto offset = load_stream(matrix.col_idx + k) - row;
-    if (offset < least) continue;
-    std::uint8_t* flag = used + (offset + matrix.rows);
+  std::uint8_t* const used_by_row = used + (matrix.rows - row);
+#pragma unroll 4
+  for (std::int64_t k = row_ptr[row] + (static_cast<int>(threadIdx.x) & (lanes - 1)); k < last; k += lanes) {
+    const auto column = load_stream(matrix.col_idx + k);
+    if (column - static_cast<std::int32_t>(row) < least) continue;
+    std::uint8_t* flag = used_by_row + column;
     // Few diagonals are met by very many rows: an old copy in the nearest cache costs a store too many, no more.
     if (__ldca(flag) == 0) *flag = 1;
   }
@@ -106,12 +111,25 @@ __device__ std::int32_t smallest_of_block(std::int32_t value, std::int32_t* of_w
   return smallest_of_warp(lane < warps ? of_warp[lane] : INT_MAX);
 }
 
-// A block a hack, a thread a row: the rows' offsets are merged. Counts them where there is no place to write them to.
+// A block a hack, a thread a row: the rows' offsets are merged. Counts them where there is no place yet to write them
+// to, and keeps as many of a hack as there is room for, so that few hacks are merged a second time.
 template <class T, class Offset>
 __global__ void __launch_bounds__(largest_hack)
-    merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets) {
+    merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets,
+                 std::int32_t* kept, std::int32_t room) {
   __shared__ std::int32_t of_warp[2][largest_hack / cuda::warp_size];
   const auto index = global_thread();
+  kept += static_cast<std::int64_t>(blockIdx.x) * room;
+  if (offsets != nullptr) {
+    offsets += first[blockIdx.x];
+    const auto count = first[blockIdx.x + 1] - first[blockIdx.x];
+    if (count <= room) {
+      for (auto d = static_cast<std::int32_t>(threadIdx.x); d < count; d += static_cast<std::int32_t>(blockDim.x)) {
+        offsets[d] = kept[d];
+      }
+      return;
+    }
+  }
   // Whether its columns differ or repeat, such a row is refused: better now than after a long look at it.
   const bool too_long = index < matrix.rows && row_ptr[index + 1] - row_ptr[index] > most_hack_diagonals;
   if (__syncthreads_or(static_cast<int>(too_long)) != 0) {
@@ -124,7 +142,13 @@ __global__ void __launch_bounds__(largest_hack)
   for (; found <= most_hack_diagonals; ++found) {
     const auto smallest = smallest_of_block(row.next(), of_warp[found % 2]);
     if (smallest == Row::none) break;
-    if (offsets != nullptr && threadIdx.x == 0) offsets[first[blockIdx.x] + found] = smallest;
+    if (threadIdx.x == 0) {
+      if (offsets != nullptr) {
+        offsets[found] = smallest;
+      } else if (found < room) {
+        kept[found] = smallest;
+      }
+    }
     if (row.next() == smallest) row.pass();
   }
   if (offsets == nullptr && threadIdx.x == 0) {
@@ -133,12 +157,14 @@ __global__ void __launch_bounds__(largest_hack)
 }
 
 template <class T>
-void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offsets, Stream stream) {
+void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offsets, Array<std::int32_t>& kept,
+           Stream stream) {
   if (diagonals.hacks == 0) return;
+  const auto room = static_cast<std::int32_t>(static_cast<std::int64_t>(kept.size()) / diagonals.hacks);
   std::visit(
       [&](const auto* row_ptr) {
         merge_kernel<<<static_cast<unsigned>(diagonals.hacks), static_cast<unsigned>(diagonals.hack), 0,
-                       stream.handle>>>(matrix, row_ptr, diagonals.first.data(), offsets);
+                       stream.handle>>>(matrix, row_ptr, diagonals.first.data(), offsets, kept.data(), room);
       },
       matrix.row_ptr);
   cuda::check_launch();
@@ -283,11 +309,13 @@ Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least, P
   Array<std::uint8_t> used(static_cast<std::size_t>(range), place);
   fill_bytes(used.data(), 0, used.size(), place, stream);
   const double npr = static_cast<double>(matrix.nnz) / static_cast<double>(matrix.rows);
-  const auto lanes = static_cast<int>(power_of_two_above(npr, cuda::warp_size));
+  constexpr double nonzeros_of_lane = 4;
+  const auto lanes = power_of_two_above(npr / nonzeros_of_lane, cuda::warp_size);
   std::visit(
       [&](const auto* row_ptr) {
         mark_kernel<<<cuda::grid_for(matrix.rows * lanes), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, lanes, least, used.data());
+            matrix, row_ptr, std::countr_zero(static_cast<unsigned>(lanes)), static_cast<std::int32_t>(least),
+            used.data());
       },
       matrix.row_ptr);
   cuda::check_launch();
@@ -301,20 +329,21 @@ Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least, P
 }
 
 template <class T>
-void count_diagonals(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
   auto& counts = diagonals.first;
   fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), counts.place(), stream);
-  merge(matrix, diagonals, nullptr, stream);
+  // Of a matrix that is worth it, rows have most of their diagonals in common.
+  constexpr std::int64_t rows_of_their_own = 8;
+  const std::int64_t nonzeros = std::max<std::int64_t>(8, matrix.nnz / std::max<std::int64_t>(1, matrix.rows));
+  const auto room = std::min<std::int64_t>(rows_of_their_own * nonzeros, most_hack_diagonals);
+  Array<std::int32_t> kept(static_cast<std::size_t>(diagonals.hacks * room), counts.place());
+  merge(matrix, diagonals, nullptr, kept, stream);
+  return kept;
 }
 
 template <class T>
-void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
-  if (!diagonals.offsets.empty()) merge(matrix, diagonals, diagonals.offsets.data(), stream);
-}
-
-template <class T>
-void store(const CsrView<T>& matrix, const StoreSlots<T>& visitor, Faults* faults, Stream stream) {
-  visit_nonzeros(matrix, visitor, faults, stream);
+void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::int32_t>& kept, Stream stream) {
+  if (!diagonals.offsets.empty()) merge(matrix, diagonals, diagonals.offsets.data(), kept, stream);
 }
 
 template <class T>
@@ -333,11 +362,10 @@ void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, 
   cuda::check_launch();
 }
 
-#define AUTOSPMV_DIAGONALS(T)                                                                \
-  template Array<std::int32_t> find_offsets(const CsrView<T>&, std::int64_t, Place, Stream); \
-  template void count_diagonals(const CsrView<T>&, Diagonals<T>&, Stream);                   \
-  template void list_offsets(const CsrView<T>&, Diagonals<T>&, Stream);                      \
-  template void store(const CsrView<T>&, const StoreSlots<T>&, Faults*, Stream);             \
+#define AUTOSPMV_DIAGONALS(T)                                                                 \
+  template Array<std::int32_t> find_offsets(const CsrView<T>&, std::int64_t, Place, Stream);  \
+  template Array<std::int32_t> count_diagonals(const CsrView<T>&, Diagonals<T>&, Stream);     \
+  template void list_offsets(const CsrView<T>&, Diagonals<T>&, Array<std::int32_t>&, Stream); \
   template void multiply(const Diagonals<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_DIAGONALS(float)
 AUTOSPMV_DIAGONALS(double)

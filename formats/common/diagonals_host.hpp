@@ -16,7 +16,7 @@ namespace autospmv::formats::host {
 template <class T, class Visitor>
 Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
   std::atomic<std::int64_t> wrong{0};
-  std::atomic<std::int64_t> unpaired{0};
+  std::atomic<std::uint64_t> mismatch{0};
   std::visit(
       [&](const auto* row_ptr) {
         for_each_share(row_ptr, matrix.rows, [&](Share rows) {
@@ -28,11 +28,11 @@ Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
             }
           }
           wrong += faults.wrong;
-          unpaired += faults.unpaired;
+          mismatch += faults.mismatch;
         });
       },
       matrix.row_ptr);
-  return {wrong, unpaired};
+  return {wrong, mismatch};
 }
 
 /// Sets all slots to absent.

@@ -61,6 +61,29 @@ void multiply(const HalfView<T>& half, T alpha, const T* x, T beta, T* y) {
 namespace {
 
 template <class T>
+bool may_be_symmetric(const CsrView<T>& matrix, Place place, Stream stream) {
+  if (matrix.nnz == 0) return true;
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) {
+      Array<Faults> faults(1, place);
+      fill_bytes(faults.data(), 0, sizeof(Faults), place, stream);
+      device::sample_mates(matrix, faults.data(), stream);
+      return faults.to_vector().front().none();
+    }
+  }
+  return std::visit(
+      [&](const auto* row_ptr) {
+        for (std::int64_t i = 0; i < mates_sampled; ++i) {
+          if (lacks_mate(matrix, row_ptr, i)) return false;
+        }
+        return true;
+      },
+      matrix.row_ptr);
+}
+
+Refusal refuse_values() { return Refusal{"values: not symmetric bit for bit, or columns not in order"}; }
+
+template <class T>
 class SymmetricOperator final : public Operator<T> {
  public:
   SymmetricOperator(Diagonals<T> upper, Place place)
@@ -96,7 +119,7 @@ class SymmetricOperator final : public Operator<T> {
 
   // Whether all is stored in the upper half; to be called once before the first product.
   bool fill(const CsrView<T>& matrix, Stream stream) {
-    clear(upper_.values, stream);
+    if (place_.backend == Backend::host) clear(upper_.values, stream);
     read_lower_from(upper_.values.data(), stream);
     return store_upper(matrix, stream);
   }
@@ -113,21 +136,18 @@ class SymmetricOperator final : public Operator<T> {
 
   // Whether the nonzeros below the main diagonal are the same.
   bool store_upper(const CsrView<T>& matrix, Stream stream) {
-    const StoreSlots<T> store{upper_.shape(), upper_.values.data(), 0, false};
-    const FindMates<T> find{upper_.shape(), upper_.values.data()};
+    const StoreSlots<T> store{upper_.shape(), upper_.values.data(), 0, Check::mates};
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
         fill_bytes(faults_.data(), 0, sizeof(Faults), place_, stream);
-        cuda_steps::store(matrix, store, nullptr, stream);
-        device::find_mates(matrix, find, faults_.data(), stream);
+        cuda_steps::store(matrix, store, faults_.data(), stream);
         Faults faults;
         copy_bytes(&faults, faults_.data(), sizeof faults, place_, stream);
         synchronize(place_, stream);
         return faults.none();
       }
     }
-    formats::host::visit_nonzeros(matrix, store);
-    return formats::host::visit_nonzeros(matrix, find).none();
+    return formats::host::visit_nonzeros(matrix, store).none();
   }
 
   void store_lower(const CsrView<T>& matrix, Stream stream) {
@@ -153,6 +173,7 @@ Result<std::unique_ptr<Operator<T>>> build_symmetric(const CsrView<T>& matrix, c
   if (matrix.rows != matrix.cols) return Refusal{"pattern: not symmetric, for it is not square"};
   if (auto refusal = refuse_offsets(matrix.rows, matrix.cols)) return *refusal;
   const DeviceScope scope(device);
+  if (!may_be_symmetric(matrix, device, setup_stream(device))) return refuse_values();
   Diagonals<T> upper;
   upper.layout = layout;
   upper.rows = matrix.rows;
@@ -165,7 +186,7 @@ Result<std::unique_ptr<Operator<T>>> build_symmetric(const CsrView<T>& matrix, c
   upper.values = Array<T>(upper.offsets.size() * static_cast<std::size_t>(upper.hack), device);
   auto built = std::make_unique<SymmetricOperator<T>>(std::move(upper), device);
   if (!built->fill(matrix, setup_stream(device))) {
-    return Refusal{"values: not symmetric bit for bit, or columns not in order"};
+    return refuse_values();
   }
   return std::unique_ptr<Operator<T>>(std::move(built));
 }

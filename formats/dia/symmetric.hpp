@@ -15,6 +15,7 @@
 
 #include <memory>
 
+#include "core/search.hpp"
 #include "formats/common/diagonals.hpp"
 #include "formats/common/diagonals_steps.hpp"
 #include "formats/format.hpp"
@@ -32,38 +33,22 @@ struct HalfView {
   const T* const* lower;
 };
 
-/// Finds nonzeros without a mate of the same bits across the main diagonal, which must be stored already. Rows of
-/// columns that do not increase are faults, too: a repeated nonzero would be taken for another's mate.
-template <class T>
-struct FindMates {
-  DiagonalShape shape;
-  const T* upper;
+/// Nonzeros whose mates are looked for before anything else is done: one of them tells nearly every matrix that is not
+/// symmetric.
+inline constexpr std::int64_t mates_sampled = 256;
 
-  struct Row {
-    std::int32_t column = -1;
-    std::int32_t position = 0;
-  };
-
-  [[nodiscard]] AUTOSPMV_HD Row begin(std::int64_t /*row*/) const { return {}; }
-
-  AUTOSPMV_HD void visit(Row& at, std::int64_t row, std::int32_t column, T value, Faults& faults) const {
-    if (column <= at.column) ++faults.wrong;
-    at.column = column;
-    const auto distance = static_cast<std::int32_t>(row - column);
-    if (distance < 0) ++faults.unpaired;
-    if (distance <= 0) return;
-    --faults.unpaired;
-    at.position = position_of(distance, shape.offsets, shape.diagonals, at.position - 1);
-    if (!has_mate(at.position, distance, column, value)) ++faults.wrong;
-  }
-
- private:
-  [[nodiscard]] AUTOSPMV_HD bool has_mate(std::int32_t position, std::int32_t distance, std::int32_t column,
-                                          T value) const {
-    if (shape.diagonals == 0 || shape.offsets[position] != distance) return false;
-    return pattern_of(upper[position * shape.hack + column]) == pattern_of(as_present(value));
-  }
-};
+/// Whether the i-th nonzero of the sample has no mate of the same bits, or its mate's columns are not in order.
+template <class T, class Offset>
+AUTOSPMV_HD bool lacks_mate(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t i) {
+  const auto k = static_cast<std::int64_t>(static_cast<double>(matrix.nnz) / mates_sampled * static_cast<double>(i));
+  const auto row = part_of(row_ptr, matrix.rows, k);
+  const std::int64_t mates_row = matrix.col_idx[k];
+  const std::int64_t last = row_ptr[mates_row + 1];
+  const auto mate = partition_point(static_cast<std::int64_t>(row_ptr[mates_row]), last,
+                                    [&](std::int64_t at) { return matrix.col_idx[at] < row; });
+  return mate == last || matrix.col_idx[mate] != row ||
+         pattern_of(as_present(matrix.values[mate])) != pattern_of(as_present(matrix.values[k]));
+}
 
 /// Writes the nonzeros below the main diagonal into the slots of their mates.
 template <class T>
@@ -71,28 +56,30 @@ struct StoreLower {
   DiagonalShape shape;
   T* lower;
 
-  struct Row {
-    std::int32_t position = 0;
-  };
-
-  [[nodiscard]] AUTOSPMV_HD Row begin(std::int64_t /*row*/) const { return {}; }
-
-  AUTOSPMV_HD void visit(Row& at, std::int64_t row, std::int32_t column, T value, Faults& /*faults*/) const {
+  AUTOSPMV_HD void store(std::int64_t row, std::int32_t column, T value) const {
     const auto distance = static_cast<std::int32_t>(row - column);
     if (distance <= 0) return;
-    at.position = position_of(distance, shape.offsets, shape.diagonals, at.position - 1);
-    lower[at.position * shape.hack + column] = as_present(value);
+    const auto position = position_of(distance, shape.offsets, shape.diagonals, 0);
+    lower[position * shape.hack + column] = as_present(value);
+  }
+
+  // As a visitor, on the host.
+  struct Row {};
+  [[nodiscard]] Row begin(std::int64_t /*row*/) const { return {}; }
+  void visit(Row& /*at*/, std::int64_t row, std::int32_t column, T value, Faults& /*faults*/) const {
+    store(row, column, value);
   }
 };
 
-/// Converts a matrix, or refuses one that is not symmetric in pattern and value, bit for bit.
+/// Converts a matrix, or refuses one that is not symmetric in pattern and value, bit for bit (see compare_mates()).
 template <class T>
 Result<std::unique_ptr<Operator<T>>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& layout,
                                                      const Device& device);
 
 namespace device {
+/// Adds the nonzeros of the sample that lack a mate to *faults.
 template <class T>
-void find_mates(const CsrView<T>& matrix, const FindMates<T>& visitor, Faults* faults, Stream stream);
+void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream);
 template <class T>
 void store_lower(const CsrView<T>& matrix, const StoreLower<T>& visitor, Stream stream);
 template <class T>
