@@ -1,9 +1,9 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
-#include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/blocks_steps.hpp"
+#include "formats/common/each_nonzero.cuh"
 #include "formats/common/rules.hpp"
 
 namespace autospmv::formats::cuda_steps {
@@ -29,26 +29,6 @@ struct Rows {
     return static_cast<std::uint32_t>(row) / static_cast<std::uint32_t>(r);
   }
 };
-
-// Nonzeros of a warp, 32 at a time: neighbouring lanes read neighbouring nonzeros, and long rows are shared like short
-// ones. The search for the first row is the dearest step, so it is done once for all of them.
-constexpr int nonzeros_of_warp = 256;
-
-template <class Offset, class Body>
-__device__ void for_each_nonzero(const Rows<Offset>& matrix, const Body& body) {
-  const auto first = global_thread() / cuda::warp_size * nonzeros_of_warp;
-  if (first >= matrix.nnz) return;
-  const auto last = min(static_cast<long long>(matrix.nnz), static_cast<long long>(first + nonzeros_of_warp));
-  auto row = cuda::part_of_by_warp(matrix.row_ptr, matrix.rows, first);
-  for (auto k = first + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {
-    row = part_near(matrix.row_ptr, row, matrix.rows, k);
-    body(row, k);
-  }
-}
-
-unsigned grid_for_nonzeros(std::int64_t nnz) {
-  return cuda::grid_for((nnz + nonzeros_of_warp - 1) / nonzeros_of_warp * cuda::warp_size);
-}
 
 // The first nonzero of a row whose column is at least `column`. The rows of a block row are mostly alike, so that it
 // lies as far from their beginning as in another row: `guess`.
@@ -81,7 +61,7 @@ enum Fault : std::int32_t { unsorted = 1, duplicates = 2 };
 // unsorted the flags are of no use.
 template <class Offset>
 __global__ void flag_firsts_kernel(Rows<Offset> matrix, std::int32_t* flags, std::int32_t* faults) {
-  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+  for_each_nonzero(matrix.row_ptr, matrix.rows, matrix.nnz, [&](std::int64_t row, std::int64_t k) {
     const std::int64_t begin = matrix.row_ptr[row];
     const auto column = matrix.col_idx[k];
     const auto block = matrix.block_of(column);
@@ -112,7 +92,7 @@ __global__ void block_ptr_kernel(Rows<Offset> matrix, const std::int32_t* firsts
 template <class Offset>
 __global__ void rank_blocks_kernel(Rows<Offset> matrix, const std::int32_t* firsts_before,
                                    const std::int32_t* block_ptr, std::int32_t* block_columns) {
-  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+  for_each_nonzero(matrix.row_ptr, matrix.rows, matrix.nnz, [&](std::int64_t row, std::int64_t k) {
     if (firsts_before[k + 1] == firsts_before[k]) return;
     const auto block = matrix.block_of(matrix.col_idx[k]);
     const auto block_row = matrix.block_row_of(row);
@@ -129,7 +109,7 @@ __global__ void rank_blocks_kernel(Rows<Offset> matrix, const std::int32_t* firs
 
 template <class Offset>
 __global__ void sort_keys_kernel(Rows<Offset> matrix, std::uint64_t* keys, std::int32_t* columns) {
-  for_each_nonzero(matrix, [&](std::int64_t row, std::int64_t k) {
+  for_each_nonzero(matrix.row_ptr, matrix.rows, matrix.nnz, [&](std::int64_t row, std::int64_t k) {
     columns[k] = matrix.col_idx[k];
     keys[k] = static_cast<std::uint64_t>(row) << 32 | static_cast<std::uint32_t>(matrix.col_idx[k]);
   });

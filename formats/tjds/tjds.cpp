@@ -175,8 +175,8 @@ void multiply(const std::vector<Panel<T>>& panels, std::int64_t work, T alpha, c
 
 namespace {
 
-// The conversion, on either backend, holds about this many bytes a nonzero beside what is stored in the end: keys and
-// nonzeros, as they are and sorted, and the scratch of the sort.
+// The conversion, on either backend, holds at most about this many bytes a nonzero beside what is stored in the end:
+// the nonzeros as they are and sorted, and the scratch of the sort.
 constexpr double conversion_bytes = 24;
 
 template <class T>
@@ -191,7 +191,6 @@ class TjdsOperator final : public Operator<T> {
       : rows_(matrix.rows), work_(matrix.nnz + matrix.rows), place_(device) {
     if (rows_ == 0) return;
     panels_ = transpose(matrix, width_of(block, matrix.cols), device);
-    update_values(matrix, setup_stream(device));
     synchronize(device, setup_stream(device));
   }
 
@@ -232,7 +231,9 @@ class TjdsOperator final : public Operator<T> {
         return panels;
       }
     }
-    return host::transpose(matrix, width, device.multiprocessors);
+    auto panels = host::transpose(matrix, width, device.multiprocessors);
+    host::refresh(matrix, panels);
+    return panels;
   }
 
   std::int64_t rows_;

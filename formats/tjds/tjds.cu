@@ -1,6 +1,8 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/random.hpp"
 #include "core/search.hpp"
+#include "formats/common/each_nonzero.cuh"
 #include "formats/common/kernel.cuh"
 #include "formats/common/nonzeros.hpp"
 #include "formats/common/sliced_steps.hpp"
@@ -50,19 +52,67 @@ __global__ void diagonal_lengths_kernel(const std::int64_t* first_of, const std:
   lengths[diagonal] = partition_point(block_columns[block], block_columns[block + 1], reached) - block_columns[block];
 }
 
-__global__ void place_entries_kernel(const std::int64_t* first_of, const std::uint32_t* nonzeros,
-                                     const std::int32_t* row_of, const std::int32_t* columns,
-                                     const std::int64_t* block_columns, const std::int64_t* block_diagonals,
-                                     std::int64_t blocks, const std::int64_t* diagonals, std::int64_t diagonal_count,
-                                     std::int64_t entries, std::int32_t* rows, std::uint32_t* source) {
-  const auto entry = global_thread();
-  if (entry >= entries) return;
-  const auto diagonal = part_of(diagonals, diagonal_count, entry);
-  const auto block = part_of(block_diagonals, blocks, diagonal);
-  const auto column = columns[block_columns[block] + entry - diagonals[diagonal]];
-  const auto nonzero = nonzeros[first_of[column] + diagonal - block_diagonals[block]];
-  rows[entry] = row_of[nonzero];
-  source[entry] = nonzero;
+constexpr int rank_threads = 256;
+constexpr int ranks_of_thread = 4;
+constexpr int rank_slots = 2 * rank_threads * ranks_of_thread;
+
+// Where each nonzero stands in its column, in any order, and how long the columns are. The threads of a block agree on
+// their ranks first, in a hash table of their columns: a long column would otherwise be counted one by one.
+__global__ void __launch_bounds__(rank_threads)
+    rank_kernel(const std::int32_t* col_idx, std::int64_t nnz, unsigned long long* lengths, std::uint32_t* ranks) {
+  __shared__ std::int32_t columns[rank_slots];
+  __shared__ std::uint32_t counts[rank_slots];
+  constexpr std::int32_t none = -1;
+  for (int slot = static_cast<int>(threadIdx.x); slot < rank_slots; slot += rank_threads) {
+    columns[slot] = none;
+    counts[slot] = 0;
+  }
+  __syncthreads();
+  const auto first = static_cast<std::int64_t>(blockIdx.x) * rank_threads * ranks_of_thread + threadIdx.x;
+  unsigned slots[ranks_of_thread];
+  std::uint32_t local[ranks_of_thread];
+#pragma unroll
+  for (int i = 0; i < ranks_of_thread; ++i) {
+    const auto k = first + i * rank_threads;
+    if (k >= nnz) continue;
+    const auto column = load_stream(col_idx + k);
+    slots[i] = static_cast<unsigned>(mix64(static_cast<std::uint64_t>(column))) % rank_slots;
+    for (auto met = none; (met = atomicCAS(columns + slots[i], none, column)) != none && met != column;) {
+      slots[i] = (slots[i] + 1) % rank_slots;
+    }
+    local[i] = atomicAdd(counts + slots[i], 1U);
+  }
+  __syncthreads();
+  for (int slot = static_cast<int>(threadIdx.x); slot < rank_slots; slot += rank_threads) {
+    if (counts[slot] == 0) continue;
+    counts[slot] = static_cast<std::uint32_t>(atomicAdd(lengths + columns[slot], 1ULL * counts[slot]));
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ranks_of_thread; ++i) {
+    const auto k = first + i * rank_threads;
+    if (k < nnz) ranks[k] = counts[slots[i]] + local[i];
+  }
+}
+
+__global__ void invert_kernel(const std::int32_t* columns, std::int64_t cols, std::int32_t* places) {
+  const auto place = global_thread();
+  if (place < cols) places[columns[place]] = static_cast<std::int32_t>(place);
+}
+
+template <class T, class Offset>
+__global__ void place_entries_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::uint32_t* ranks,
+                                     const std::int32_t* places, std::uint32_t width,
+                                     const std::int64_t* block_diagonals, const std::int64_t* diagonals,
+                                     std::int32_t* rows, T* values, std::uint32_t* source) {
+  cuda_steps::for_each_nonzero(row_ptr, matrix.rows, matrix.nnz, [&](std::int64_t row, std::int64_t k) {
+    const auto place = static_cast<std::uint32_t>(places[matrix.col_idx[k]]);
+    const auto block = place / width;
+    const auto entry = diagonals[block_diagonals[block] + ranks[k]] + (place - block * width);
+    rows[entry] = static_cast<std::int32_t>(row);
+    values[entry] = matrix.values[k];
+    source[entry] = static_cast<std::uint32_t>(k);
+  });
 }
 
 // What the product reads of one block of columns.
@@ -133,11 +183,23 @@ __global__ void __launch_bounds__(threads_of_block)
   }
 }
 
+// Offsets into the columns, each nonzero's place in its own among `ranks`.
 template <class T>
-void find_diagonals(const CsrView<T>& matrix, const formats::device::ByColumn& sorted, std::int64_t width, Place place,
+Array<std::int64_t> count_columns(const CsrView<T>& matrix, Array<std::uint32_t>& ranks, Place place, Stream stream) {
+  Array<std::int64_t> first_of(static_cast<std::size_t>(matrix.cols) + 1, place);
+  fill_bytes(first_of.data(), 0, static_cast<std::size_t>(first_of.bytes()), place, stream);
+  rank_kernel<<<cuda::grid_for(matrix.nnz, rank_threads * ranks_of_thread), rank_threads, 0, stream.handle>>>(
+      matrix.col_idx, matrix.nnz, reinterpret_cast<unsigned long long*>(first_of.data()), ranks.data());
+  cuda::check_launch();
+  cuda::exclusive_scan(first_of.data(), first_of.data(), matrix.cols + 1, place, stream);
+  return first_of;
+}
+
+template <class T>
+void find_diagonals(const CsrView<T>& matrix, const Array<std::int64_t>& first_of, std::int64_t width, Place place,
                     Stream stream, Panel<T>& panel) {
   CsrView<T> transposed{.rows = matrix.cols, .cols = matrix.rows, .nnz = matrix.nnz};
-  transposed.row_ptr = static_cast<const std::int64_t*>(sorted.first_of.data());
+  transposed.row_ptr = static_cast<const std::int64_t*>(first_of.data());
   panel.columns = cuda_steps::sort_rows(transposed, width, place, stream);
 
   const std::int64_t blocks = (matrix.cols + width - 1) / width;
@@ -145,8 +207,7 @@ void find_diagonals(const CsrView<T>& matrix, const formats::device::ByColumn& s
   panel.block_diagonals = Array<std::int64_t>(static_cast<std::size_t>(blocks) + 1, place);
   auto* const first_of_block = panel.block_diagonals.data();
   count_diagonals_kernel<<<cuda::grid_for(blocks + 1), cuda::default_block, 0, stream.handle>>>(
-      sorted.first_of.data(), panel.columns.data(), matrix.cols, width, blocks, panel.block_columns.data(),
-      first_of_block);
+      first_of.data(), panel.columns.data(), matrix.cols, width, blocks, panel.block_columns.data(), first_of_block);
   cuda::check_launch();
   cuda::exclusive_scan(first_of_block, first_of_block, blocks + 1, place, stream);
   const auto diagonals = cuda::read(static_cast<const std::int64_t*>(first_of_block) + blocks, stream);
@@ -154,25 +215,30 @@ void find_diagonals(const CsrView<T>& matrix, const formats::device::ByColumn& s
   panel.diagonals = Array<std::int64_t>(static_cast<std::size_t>(diagonals) + 1, place);
   auto* const offsets = panel.diagonals.data();
   diagonal_lengths_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, stream.handle>>>(
-      sorted.first_of.data(), panel.columns.data(), panel.block_columns.data(), first_of_block, blocks, diagonals,
-      offsets);
+      first_of.data(), panel.columns.data(), panel.block_columns.data(), first_of_block, blocks, diagonals, offsets);
   cuda::check_launch();
   cuda::exclusive_scan(offsets, offsets, diagonals + 1, place, stream);
 }
 
 template <class T>
-void place_entries(const CsrView<T>& matrix, const formats::device::ByColumn& sorted, Place place, Stream stream,
-                   Panel<T>& panel) {
+void place_entries(const CsrView<T>& matrix, const Array<std::uint32_t>& ranks, std::int64_t width, Place place,
+                   Stream stream, Panel<T>& panel) {
   const auto entries = static_cast<std::size_t>(matrix.nnz);
-  Array<std::int32_t> row_of(entries, place);
-  formats::device::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of.data(), stream);
+  Array<std::int32_t> places(panel.columns.size(), place);
+  invert_kernel<<<cuda::grid_for(matrix.cols), cuda::default_block, 0, stream.handle>>>(panel.columns.data(),
+                                                                                        matrix.cols, places.data());
+  cuda::check_launch();
   panel.rows = Array<std::int32_t>(entries, place);
+  panel.values = Array<T>(entries, place);
   panel.source = Array<std::uint32_t>(entries, place);
-  const auto diagonals = static_cast<std::int64_t>(panel.diagonals.size()) - 1;
-  place_entries_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-      sorted.first_of.data(), sorted.nonzeros.data(), row_of.data(), panel.columns.data(), panel.block_columns.data(),
-      panel.block_diagonals.data(), panel.blocks(), panel.diagonals.data(), diagonals, matrix.nnz, panel.rows.data(),
-      panel.source.data());
+  std::visit(
+      [&](const auto* row_ptr) {
+        place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width),
+            panel.block_diagonals.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data(),
+            panel.source.data());
+      },
+      matrix.row_ptr);
   cuda::check_launch();
 }
 
@@ -183,10 +249,10 @@ Panel<T> transpose(const CsrView<T>& matrix, std::int64_t block, Place place, St
   Panel<T> panel;
   panel.last_row = matrix.rows;
   if (matrix.nnz == 0) return panel;
-  const auto sorted = formats::device::sort_by_column(matrix.col_idx, matrix.nnz, matrix.cols, place, stream);
-  find_diagonals(matrix, sorted, block, place, stream, panel);
-  place_entries(matrix, sorted, place, stream, panel);
-  panel.values = Array<T>(static_cast<std::size_t>(matrix.nnz), place);
+  Array<std::uint32_t> ranks(static_cast<std::size_t>(matrix.nnz), place);
+  const auto first_of = count_columns(matrix, ranks, place, stream);
+  find_diagonals(matrix, first_of, block, place, stream, panel);
+  place_entries(matrix, ranks, block, place, stream, panel);
   return panel;
 }
 

@@ -53,7 +53,7 @@ struct Panel {
 
 namespace device {
 
-/// Everything but the values, all rows in one panel.
+/// All rows in one panel. The entries of a column come in any order.
 template <class T>
 Panel<T> transpose(const CsrView<T>& matrix, std::int64_t block, Place place, Stream stream);
 
