@@ -73,6 +73,13 @@ double most_in_blocks(const Features& features, std::size_t size) {
 // ---- What is refused from the features alone, because there is nothing to gain.
 
 template <class T>
+bool all_diagonals_are_dense(const Features& features) {
+  return features.diagonals <= diagonals_cap &&
+         static_cast<double>(features.diagonals) * static_cast<double>(features.rows) * slot_cost<T> <=
+             static_cast<double>(features.nnz);
+}
+
+template <class T>
 std::optional<Refusal> refuse_blocks(const Features& features) {
   if (find_format<T>("bsr") == nullptr) return Refusal{"blocks: this build has no format 'bsr'"};
   if (!features.sorted_columns) return Refusal{"blocks: columns are not sorted, or repeated"};
@@ -95,14 +102,13 @@ std::optional<Refusal> refuse_useless(Cut cut, const Features& features) {
     if (static_cast<double>(features.rows - features.empty_rows) < slot_cost<T> * rows) {
       return Refusal{"diagonals: none can be dense, too many rows are empty"};
     }
-    const bool all_counted = features.diagonals <= diagonals_cap;
-    if (all_counted &&
-        static_cast<double>(features.diagonals) * rows * slot_cost<T> <= static_cast<double>(features.nnz)) {
+    if (all_diagonals_are_dense<T>(features)) {
       return Refusal{"diagonals: all of them together are dense, no rest is worth cutting off"};
     }
     return std::nullopt;
   }
   if (auto refusal = refuse_blocks<T>(features)) return refusal;
+  if (all_diagonals_are_dense<T>(features)) return Refusal{"blocks: all diagonals are dense, and need no columns"};
   constexpr double least = 0.1;
   constexpr double all = 0.9;
   double most = 0;
