@@ -7,6 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "core/error.hpp"
 #include "formats/format.hpp"
 #include "tuner/meter.hpp"
 
@@ -66,6 +67,7 @@ Context::Context(const ContextOptions& options)
       logger_(options.logger ? options.logger : spdlog::default_logger()) {
   device_ = chosen_device(options, *this);
   database_ = chosen_database(options, *this);
+  if (effort_ == Effort::online) (void)workers();
 }
 
 // Bare text: as a format string, the braces of a message would be read as its fields.
@@ -77,6 +79,21 @@ void Context::complain(const TrialRecord& trial) const {
   const auto outcome = trial.measurement.outcome;
   if (outcome != Outcome::wrong_answer && outcome != Outcome::failed) return;
   error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
+}
+
+Workers& Context::workers() const {
+  std::call_once(workers_made_, [this] {
+    // What a thread asks of the device first takes longest.
+    workers_ = std::make_unique<Workers>([device = device_] {
+      try {
+        const DeviceScope scope(device);
+        synchronize(device, setup_stream(device));
+      } catch (const Error&) {
+        // The device fails, which the first task will say.
+      }
+    });
+  });
+  return *workers_;
 }
 
 double Context::copy_bandwidth() const {

@@ -18,6 +18,7 @@
 #include "db/database.hpp"
 #include "tuner/cost_model.hpp"
 #include "tuner/experience.hpp"
+#include "tuner/workers.hpp"
 
 namespace autospmv {
 
@@ -70,6 +71,9 @@ class Context {
   /// Held while a matrix is tuned: two measurements at once would both be wrong.
   [[nodiscard]] std::mutex& tuning() const { return tuning_; }
 
+  /// What tunes in the background.
+  [[nodiscard]] Workers& workers() const;
+
   /// Bytes a second of a device-to-device copy, read and written, measured on the first call.
   [[nodiscard]] double copy_bandwidth() const;
 
@@ -113,6 +117,8 @@ class Context {
   Limits limits_;
   std::shared_ptr<spdlog::logger> logger_;
   std::shared_ptr<Database> database_;
+  mutable std::once_flag workers_made_;
+  mutable std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace autospmv

@@ -82,7 +82,7 @@ Online<T>::Online(const Context& context, OnlineTask<T> task, TrialRecord first,
     : context_(context), place_(context.device()), task_(std::move(task)) {
   runners_.push_back(std::make_unique<Runner>(Runner{std::move(first), std::move(op)}));
   best_ = runners_.front().get();
-  thread_ = std::thread([this] { run(); });
+  ended_ = context.workers().run([this] { run(); });
 }
 
 template <class T>
@@ -97,7 +97,7 @@ void Online<T>::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (ended_.valid()) ended_.wait();
 }
 
 template <class T>

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <future>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -165,7 +165,7 @@ class Online {
   bool stopping_ = false;
 
   std::atomic<const Operator<T>*> settled_ = nullptr;
-  std::thread thread_;
+  std::future<void> ended_;  // of the background
 };
 
 extern template class Online<float>;
