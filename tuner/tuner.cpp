@@ -198,7 +198,7 @@ bool Tuning<T>::run_trials(Search& search) {
     }
     suspect = prospect;
     const auto record = session_->attempt(*prospect);
-    ++result_.new_trials;
+    if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
     context_.complain(record);
     search.report(record.measurement, seconds_since(trial_start));
   }
