@@ -1,6 +1,5 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
-#include "core/random.hpp"
 #include "core/search.hpp"
 #include "formats/common/each_nonzero.cuh"
 #include "formats/common/kernel.cuh"
@@ -54,7 +53,9 @@ __global__ void diagonal_lengths_kernel(const std::int64_t* first_of, const std:
 
 constexpr int rank_threads = 256;
 constexpr int ranks_of_thread = 4;
-constexpr int rank_slots = 2 * rank_threads * ranks_of_thread;
+constexpr int rank_slots_log2 = 11;
+constexpr int rank_slots = 1 << rank_slots_log2;
+static_assert(rank_slots >= 2 * rank_threads * ranks_of_thread);
 
 // Where each nonzero stands in its column, in any order, and how long the columns are. The threads of a block agree on
 // their ranks first, in a hash table of their columns: a long column would otherwise be counted one by one.
@@ -76,7 +77,8 @@ __global__ void __launch_bounds__(rank_threads)
     const auto k = first + i * rank_threads;
     if (k >= nnz) continue;
     const auto column = load_stream(col_idx + k);
-    slots[i] = static_cast<unsigned>(mix64(static_cast<std::uint64_t>(column))) % rank_slots;
+    constexpr unsigned golden_ratio = 0x9e3779b1U;  // of 2^32: spreads neighbouring columns
+    slots[i] = static_cast<unsigned>(column) * golden_ratio >> (32 - rank_slots_log2);
     for (auto met = none; (met = atomicCAS(columns + slots[i], none, column)) != none && met != column;) {
       slots[i] = (slots[i] + 1) % rank_slots;
     }
