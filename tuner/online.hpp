@@ -39,7 +39,8 @@ struct OnlineTask {
 /// The operator of a plan while it may still change. A background thread builds the candidates that promise to pay one
 /// after another on the setup stream and verifies each; the next products then use it instead of the best so far and
 /// are timed in their own streams, by events that nobody waits for. The median decides which of the two stays. At the
-/// end the trials are in the database, the losers are freed, the thread is gone, and a product is a product.
+/// end the trials are in the database, the losers are freed, the thread is free for the next, and a product is a
+/// product.
 ///
 /// Every product is one that the caller asked for, except for one reference product a set of values and one product of
 /// each candidate, which verify it, and a second one where that seemed too slow for it to ride at all. Products never
