@@ -15,9 +15,10 @@ TEST(Workers, RunTasksThatWaitForEachOther) {
   Workers workers([&] { ++begun; });
   std::promise<void> last_runs;
   const auto last = last_runs.get_future().share();
-  std::vector<std::future<void>> ended;
-  for (int i = 0; i < 3; ++i) ended.push_back(workers.run([last] { last.wait(); }));
-  ended.push_back(workers.run([&] { last_runs.set_value(); }));
+  std::vector<std::future<void>> ended(4);
+  for (auto& one : ended) {
+    one = &one == &ended.back() ? workers.run([&] { last_runs.set_value(); }) : workers.run([last] { last.wait(); });
+  }
   for (const auto& one : ended) one.wait();
   EXPECT_EQ(begun, 4);
 }
