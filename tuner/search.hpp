@@ -14,7 +14,7 @@ namespace autospmv {
 
 /// What bounds a search of a short list. Where near matrices are known, a few trials are enough (replaying exhaustive
 /// runs, each matrix predicted from 146 others: 10 trials, on average, reach 0.988 of the best in geometric mean).
-/// Where the cost model alone orders the candidates, it takes more (40: 0.985), and every format has its turn.
+/// Where the cost model alone orders the candidates, it takes more (40: 0.983), and every format has its turn.
 struct SearchRules {
   int most_trials = 12;
   int least_trials = 6;  ///< that are made whatever they cost

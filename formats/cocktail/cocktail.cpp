@@ -357,7 +357,7 @@ class Cocktail final : public Format<T> {
     cost.bytes = product_bytes<T>(features, estimate<T>(cut, features));
     cost.launches = 2;
     if (device.backend == Backend::cuda) {
-      cost.launches = 8;  // with the events by which the streams of the parts fork and join
+      cost.launches = 8;  // as recorded runs say: a part may take several kernels, and each waits for the one before it
       // Whatever the formats of the parts will be, they are not expected to give a thread more entries than this.
       constexpr double entries_of_thread = 8;
       cost.walk = walk_of_shared_rows(features, entries_of_thread);
