@@ -36,6 +36,12 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, ordinal));
+  return value;
+}
+
 // What the library keeps for each device as long as the process lives. Never destroyed: by the time static
 // destructors run the driver may be gone, and it reclaims everything anyway.
 struct DeviceState {
@@ -65,12 +71,6 @@ DeviceState& state_of(int ordinal) {
   if (states.size() <= index) states.resize(index + 1);
   if (!states[index]) states[index] = std::make_unique<DeviceState>(ordinal);
   return *states[index];
-}
-
-int attribute(cudaDeviceAttr which, int ordinal) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, ordinal));
-  return value;
 }
 
 }  // namespace
@@ -118,6 +118,18 @@ std::int64_t free_memory(int ordinal) {
   check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrUsedMemCurrent, &used));
   return static_cast<std::int64_t>(free + (reserved - used));
+}
+
+std::int64_t cache_bytes() {
+  thread_local int known = -1;
+  thread_local std::int64_t bytes = 0;
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  if (ordinal != known) {
+    bytes = attribute(cudaDevAttrL2CacheSize, ordinal);
+    known = ordinal;
+  }
+  return bytes;
 }
 
 Stream setup_stream(int ordinal) { return {state_of(ordinal).setup}; }

@@ -12,6 +12,10 @@ namespace autospmv::cuda {
 
 std::vector<Device> devices();
 std::int64_t free_memory(int ordinal);
+
+/// Bytes of the L2 of the current device. Quick enough for every product.
+std::int64_t cache_bytes();
+
 Stream setup_stream(int ordinal);
 void order_after(int ordinal, Stream later, Stream earlier);
 void synchronize_stream(Stream stream);

@@ -36,10 +36,11 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int thre
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       const int chunk = from + u * threads;
-      block_column[u] = chunk < chunks ? load_stream(block_columns + chunk * blocks.slice) : -1;
+      block_column[u] = chunk < chunks ? load_stream(block_columns + chunk * blocks.slice, blocks.policy) : -1;
     }
   };
   T sum = 0;
+  matrix_values.open(blocks.policy);
   load_columns(phase);
   for (int from = phase; from < chunks; from += unroll * threads) {
     T value[unroll][C][1] = {};

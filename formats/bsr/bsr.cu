@@ -66,9 +66,10 @@ __global__ void __launch_bounds__(largest_block, 1)
   std::int64_t slot = (static_cast<std::int64_t>(first) + which) * C * r + j * r + (lane - phase * packs) * N;
 
   T sum[N] = {};
+  matrix_values.open(blocks.policy);
   // Steps past the end read nothing of the matrix, and any element of x.
   const auto column_at = [&](int step) {
-    return step < left ? static_cast<std::uint32_t>(load_stream(block_column + step)) : 0;
+    return step < left ? static_cast<std::uint32_t>(load_stream(block_column + step, blocks.policy)) : 0;
   };
   // The lane's own of the block columns of a round, `from` blocks ahead, that the lanes of a block row hold.
   const auto handed_column = [&](int from) { return lane < steps * at_once ? column_at(from + lane - which) : 0; };

@@ -5,6 +5,7 @@
 #include "core/cuda/check.hpp"
 #include "formats/common/binned_rows.cuh"
 #include "formats/common/binned_rows_dynamic.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/fork_join.hpp"
 
 namespace autospmv::formats::cuda_steps {
@@ -22,17 +23,18 @@ __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(block
 // enough is said for the compiler, which would spare registers by waiting for one load before the next.
 template <class T, class Offset, class Values>
 __global__ void __launch_bounds__(most_block, 1)
-    multiply_kernel(const __grid_constant__ BinTable table, BinnedView<Offset> rows, Values values, T alpha,
-                    const T* __restrict__ x, T beta, T* __restrict__ y) {
+    multiply_kernel(const __grid_constant__ BinTable table, BinnedView<Offset> rows, Values values, CachePolicy policy,
+                    T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
   __shared__ T of_warp[most_warps];
   const auto seat = table.seat_of(blockIdx.x, static_cast<int>(threadIdx.x));
   const std::int64_t row = seat.inside ? rows.row_at(seat.position) : rows.rows;
   const bool inside = row < rows.rows;
   const std::int64_t first = inside ? rows.first_entry(seat.position, row) : 0;
   const std::int64_t last = inside ? rows.last_entry(seat.position, row) : 0;
-  values.open();
+  values.open(policy);
   const int in_block = 1 << min(seat.log_threads, table.log_block);
-  T sum = batched_sum(rows.columns, values, first, last, static_cast<int>(seat.lane), 1 << seat.log_threads, x);
+  T sum = batched_sum(FullColumns{rows.columns, policy}, values, first, last, static_cast<int>(seat.lane),
+                      1 << seat.log_threads, x);
   sum = sum_threads(sum, static_cast<int>(threadIdx.x) & (in_block - 1), in_block, of_warp);
   if (!inside || (static_cast<int>(threadIdx.x) & (in_block - 1)) != 0) return;
   if (seat.log_threads > table.log_block) {
@@ -94,13 +96,16 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
+    const auto& matrix = this->matrix_;
+    const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
     const auto multiply_branch = [&](int branch, Stream on) {
       this->with_view([&](const auto& view, const auto& values) {
         const int table = branch - dynamic_branches();
         if (table < 0) {
-          multiply_dynamic(view, values, this->shape_.bins[this->shape_.dynamic_bins - 1].last, alpha, x, beta, y, on);
+          multiply_dynamic(view, values, policy, this->shape_.bins[this->shape_.dynamic_bins - 1].last, alpha, x, beta,
+                           y, on);
         } else {
-          multiply(tables_[static_cast<std::size_t>(table)], view, values, alpha, x, beta, y, on);
+          multiply(tables_[static_cast<std::size_t>(table)], view, values, policy, alpha, x, beta, y, on);
         }
       });
     };
@@ -116,8 +121,8 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
   int branches() const { return dynamic_branches() + static_cast<int>(tables_.size()); }
 
   template <class Offset, class Values>
-  void multiply(const BinTable& table, const BinnedView<Offset>& view, const Values& values, T alpha, const T* x,
-                T beta, T* y, Stream stream) const {
+  void multiply(const BinTable& table, const BinnedView<Offset>& view, const Values& values, CachePolicy policy,
+                T alpha, const T* x, T beta, T* y, Stream stream) const {
     // The longest rows come first, so those that blocks share do.
     std::int64_t shared_end = table.bins[0].first;
     for (int bin = 0; bin < table.count; ++bin) {
@@ -130,8 +135,8 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
       cuda::check_launch();
     }
     const int block = this->shape_.block;
-    multiply_kernel<<<cuda::grid_for(table.blocks * block, block), block, 0, stream.handle>>>(table, view, values,
-                                                                                              alpha, x, beta, y);
+    multiply_kernel<<<cuda::grid_for(table.blocks * block, block), block, 0, stream.handle>>>(
+        table, view, values, policy, alpha, x, beta, y);
     cuda::check_launch();
   }
 

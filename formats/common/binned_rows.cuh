@@ -10,7 +10,7 @@ namespace autospmv::formats {
 // that is not full, so there is no second loop for what is left of one. Past the end, the last entry is loaded again:
 // its sectors are on their way, and loads under conditions the compiler would put one behind the other.
 template <class T, class Values>
-__device__ __forceinline__ T batched_sum(const std::int32_t* columns, const Values& values, std::int64_t first,
+__device__ __forceinline__ T batched_sum(const FullColumns& columns, const Values& values, std::int64_t first,
                                          std::int64_t last, int lane, int threads, const T* x) {
   constexpr int unroll = 4;
   T sum = 0;
@@ -21,7 +21,7 @@ __device__ __forceinline__ T batched_sum(const std::int32_t* columns, const Valu
     T value[unroll];
     T element[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) column[u] = load_stream(columns + k + min(u * threads, last_step));
+    for (int u = 0; u < unroll; ++u) column[u] = columns.at(k + min(u * threads, last_step));
 #pragma unroll
     for (int u = 0; u < unroll; ++u) value[u] = values.at(k + min(u * threads, last_step));
 #pragma unroll

@@ -12,12 +12,12 @@ constexpr int most_child_threads = 1024;
 
 template <class T, class Values>
 __global__ void __launch_bounds__(most_child_threads)
-    child_kernel(const std::int32_t* columns, Values values, std::int64_t first, std::int64_t last, std::int64_t row,
-                 T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+    child_kernel(const std::int32_t* columns, Values values, CachePolicy policy, std::int64_t first, std::int64_t last,
+                 std::int64_t row, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
   __shared__ T of_warp[most_warps];
   const int threads = static_cast<int>(blockDim.x);
-  values.open();
-  T sum = batched_sum(columns, values, first, last, static_cast<int>(threadIdx.x), threads, x);
+  values.open(policy);
+  T sum = batched_sum(FullColumns{columns, policy}, values, first, last, static_cast<int>(threadIdx.x), threads, x);
   sum = sum_threads(sum, static_cast<int>(threadIdx.x), threads, of_warp);
   if (threadIdx.x == 0) store_row(y, row, alpha, sum, beta);
 }
@@ -29,18 +29,18 @@ __device__ int child_threads(std::int64_t length) {
 }
 
 template <class T, class Offset, class Values>
-__global__ void parent_kernel(BinnedView<Offset> rows, Values values, std::int64_t count, T alpha, const T* x, T beta,
-                              T* y) {
+__global__ void parent_kernel(BinnedView<Offset> rows, Values values, CachePolicy policy, std::int64_t count, T alpha,
+                              const T* x, T beta, T* y) {
   const auto position = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (position >= count) return;
   const auto row = rows.row_at(position);
   const auto first = rows.first_entry(position, row);
   const auto last = rows.last_entry(position, row);
-  child_kernel<<<1, child_threads(last - first), 0, cudaStreamFireAndForget>>>(rows.columns, values, first, last, row,
-                                                                               alpha, x, beta, y);
+  child_kernel<<<1, child_threads(last - first), 0, cudaStreamFireAndForget>>>(rows.columns, values, policy, first,
+                                                                               last, row, alpha, x, beta, y);
   if (cudaGetLastError() == cudaSuccess) return;
-  values.open();
-  store_row(y, row, alpha, batched_sum(rows.columns, values, first, last, 0, 1, x), beta);
+  values.open(policy);
+  store_row(y, row, alpha, batched_sum(FullColumns{rows.columns, policy}, values, first, last, 0, 1, x), beta);
 }
 
 }  // namespace
@@ -59,15 +59,16 @@ bool reserve_children(std::int64_t children, Place place) {
 }
 
 template <class T, class Offset, class Values>
-void multiply_dynamic(const BinnedView<Offset>& rows, const Values& values, std::int64_t count, T alpha, const T* x,
-                      T beta, T* y, Stream stream) {
-  parent_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(rows, values, count, alpha, x, beta,
-                                                                                  y);
+void multiply_dynamic(const BinnedView<Offset>& rows, const Values& values, CachePolicy policy, std::int64_t count,
+                      T alpha, const T* x, T beta, T* y, Stream stream) {
+  parent_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(rows, values, policy, count, alpha, x,
+                                                                                  beta, y);
   cuda::check_launch();
 }
 
-#define AUTOSPMV_DYNAMIC(T, Offset, Values) \
-  template void multiply_dynamic(const BinnedView<Offset>&, const Values<T>&, std::int64_t, T, const T*, T, T*, Stream);
+#define AUTOSPMV_DYNAMIC(T, Offset, Values)                                                                           \
+  template void multiply_dynamic(const BinnedView<Offset>&, const Values<T>&, CachePolicy, std::int64_t, T, const T*, \
+                                 T, T*, Stream);
 #define AUTOSPMV_DYNAMIC_OFFSETS(T, Values) \
   AUTOSPMV_DYNAMIC(T, std::int32_t, Values) \
   AUTOSPMV_DYNAMIC(T, std::int64_t, Values)

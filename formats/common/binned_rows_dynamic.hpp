@@ -20,7 +20,7 @@ bool reserve_children(std::int64_t children, Place place);
 
 /// The rows at positions [0, count), without virtual rows.
 template <class T, class Offset, class Values>
-void multiply_dynamic(const BinnedView<Offset>& rows, const Values& values, std::int64_t count, T alpha, const T* x,
-                      T beta, T* y, Stream stream);
+void multiply_dynamic(const BinnedView<Offset>& rows, const Values& values, CachePolicy policy, std::int64_t count,
+                      T alpha, const T* x, T beta, T* y, Stream stream);
 
 }  // namespace autospmv::formats::cuda_steps

@@ -5,6 +5,7 @@
 
 #include "formats/common/absent.hpp"
 #include "formats/common/blocks.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 
 namespace autospmv::formats {
@@ -19,6 +20,7 @@ struct BlockView {
   std::int64_t slices;
   const std::int32_t* slice_chunks;
   const std::int32_t* block_columns;
+  CachePolicy policy;
 };
 
 template <class T>
@@ -31,7 +33,8 @@ BlockView view_of(const BlockMatrix<T>& blocks) {
           blocks.slice,
           blocks.slices,
           blocks.slice_chunks.data(),
-          blocks.block_columns.data()};
+          blocks.block_columns.data(),
+          policy_for<T>(blocks.bytes(), blocks.rows, blocks.cols)};
 }
 
 namespace detail {
@@ -61,11 +64,11 @@ struct VectorOf<std::uint8_t, 4> {
 
 /// N neighbours, aligned to N of them, in one load.
 template <int N, class V>
-__device__ __forceinline__ void load_neighbours(const V* from, V (&to)[N]) {
+__device__ __forceinline__ void load_neighbours(const V* from, CachePolicy policy, V (&to)[N]) {
   if constexpr (N == 1) {
-    to[0] = load_stream(from);
+    to[0] = load_stream(from, policy);
   } else {
-    const auto loaded = load_stream(reinterpret_cast<const typename VectorOf<V, N>::type*>(from));
+    const auto loaded = load_stream(reinterpret_cast<const typename VectorOf<V, N>::type*>(from), policy);
     to[0] = loaded.x;
     to[1] = loaded.y;
     if constexpr (N == 4) {
@@ -80,19 +83,19 @@ __device__ __forceinline__ void load_neighbours(const V* from, V (&to)[N]) {
 /// where kernels read them.
 template <int N, class T>
 __device__ __forceinline__ void load_values(const FullValues<T>& values, std::int64_t slot, T (&to)[N]) {
-  detail::load_neighbours<N>(values.values + slot, to);
+  detail::load_neighbours<N>(values.values + slot, values.policy, to);
 }
 template <int N, class T>
 __device__ __forceinline__ void load_values(const NarrowValues<T>& values, std::int64_t slot, T (&to)[N]) {
   float narrow[N];
-  detail::load_neighbours<N>(values.values + slot, narrow);
+  detail::load_neighbours<N>(values.values + slot, values.policy, narrow);
 #pragma unroll
   for (int n = 0; n < N; ++n) to[n] = static_cast<T>(narrow[n]);
 }
 template <int N, class T>
 __device__ __forceinline__ void load_values(const DictionaryValues<T>& values, std::int64_t slot, T (&to)[N]) {
   std::uint8_t index[N];
-  detail::load_neighbours<N>(values.indices + slot, index);
+  detail::load_neighbours<N>(values.indices + slot, values.policy, index);
 #pragma unroll
   for (int n = 0; n < N; ++n) to[n] = __ldg(values.table + index[n]);
 }

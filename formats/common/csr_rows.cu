@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/kernel.cuh"
 
@@ -16,7 +17,8 @@ __device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, 
 // then get all of its threads. Their order in the list changes from run to run, their sums do not.
 template <bool sharing, class T, class Offset, class Columns, class Values>
 __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std::int32_t* row_ids, Columns columns,
-                            Values values, int log_threads, int share_above, T alpha, const T* x, T beta, T* y) {
+                            Values values, CachePolicy policy, int log_threads, int share_above, T alpha, const T* x,
+                            T beta, T* y) {
   constexpr int most_rows = 512 / 2;  // of a block, where rows are shared
   __shared__ T of_warp[most_warps];
   __shared__ std::int64_t long_row[sharing ? most_rows : 1];
@@ -40,8 +42,8 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
       if (lane == 0) long_row[atomicAdd(&long_rows, 1)] = row;
     }
   }
-  values.open();
-  if (inside) columns.open(row);
+  values.open(policy);
+  columns.open(inside ? row : 0, policy);
   T sum = partial_sum(columns, values, first, last, lane, threads, x);
   sum = sum_threads(sum, lane, threads, of_warp);
   if (inside && !is_long && lane == 0) store_row(y, target_row(row_ids, row), alpha, sum, beta);
@@ -51,7 +53,7 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
     const int mine = static_cast<int>(threadIdx.x);
     for (int i = 0; i < long_rows; ++i) {
       const std::int64_t shared_row = long_row[i];
-      columns.open(shared_row);
+      columns.open(shared_row, policy);
       T part = partial_sum(columns, values, static_cast<std::int64_t>(row_ptr[shared_row]),
                            static_cast<std::int64_t>(row_ptr[shared_row + 1]), mine, all, x);
       part = sum_threads(part, mine, all, of_warp);
@@ -64,11 +66,12 @@ template <class T, class Offset, class Columns, class Values>
 void launch(const CsrView<T>& matrix, const Offset* row_ptr, const Columns& columns, const Values& values,
             const CsrRows& shape, T alpha, const T* x, T beta, T* y, Stream stream) {
   const auto grid = cuda::grid_for(matrix.rows * shape.threads, shape.block);
+  const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
   const int log_threads = std::countr_zero(static_cast<unsigned>(shape.threads));
   const auto kernel = shape.share_above > 0 ? rows_kernel<true, T, Offset, Columns, Values>
                                             : rows_kernel<false, T, Offset, Columns, Values>;
-  kernel<<<grid, shape.block, 0, stream.handle>>>(matrix.rows, row_ptr, shape.row_ids, columns, values, log_threads,
-                                                  shape.share_above, alpha, x, beta, y);
+  kernel<<<grid, shape.block, 0, stream.handle>>>(matrix.rows, row_ptr, shape.row_ids, columns, values, policy,
+                                                  log_threads, shape.share_above, alpha, x, beta, y);
 }
 
 template <class T, class Body>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/diagonals.cuh"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/rules.hpp"
@@ -349,7 +350,7 @@ void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::
 template <class T>
 void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, Stream stream) {
   const auto& layout = diagonals.layout;
-  const PlainSlots<T> slots{diagonals.values.data()};
+  const PlainSlots<T> slots{diagonals.values.data(), policy_for<T>(diagonals.bytes(), diagonals.rows, diagonals.cols)};
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
     const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
     const auto launch = [&](auto full) {

@@ -14,11 +14,12 @@ namespace autospmv::formats {
 template <class T>
 struct PlainSlots {
   const T* values;
+  CachePolicy policy;
 
   /// The slots of the neighbouring rows of one thread.
   template <int Rows>
   __device__ __forceinline__ void load(std::int64_t slot, T (&value)[Rows]) const {
-    load_neighbours(values + slot, value, [](const auto* word) { return load_stream(word); });
+    load_neighbours(values + slot, value, [this](const auto* word) { return load_stream(word, policy); });
   }
 };
 

@@ -113,29 +113,36 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
 template <class T>
 struct FullValues {
   const T* values;
+  CachePolicy policy{};
 
-  AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {rebased(values + slot)}; }
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot); }
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot, policy); }
 };
 
 template <class T>
 struct NarrowValues {
   const float* values;
+  CachePolicy policy{};
 
-  AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {rebased(values + slot)}; }
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot)); }
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot, policy)); }
 };
 
 template <class T>
 struct DictionaryValues {
   const std::uint8_t* indices;
   const T* table;
+  CachePolicy policy{};
 
-  AUTOSPMV_HD void open() {}
-  [[nodiscard]] AUTOSPMV_HD DictionaryValues from(std::int64_t slot) const { return {rebased(indices + slot), table}; }
-  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_x(table + load_stream(indices + slot)); }
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD DictionaryValues from(std::int64_t slot) const {
+    return {rebased(indices + slot), table, policy};
+  }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
+    return load_x(table + load_stream(indices + slot, policy));
+  }
 };
 
 template <class T>
@@ -144,7 +151,7 @@ struct OneValue {
   T value{};
 
   // From memory, not with the kernel's arguments: a captured product must see new values.
-  AUTOSPMV_HD void open() { value = load_x(table); }
+  AUTOSPMV_HD void open(CachePolicy /*chosen*/ = {}) { value = load_x(table); }
   [[nodiscard]] AUTOSPMV_HD OneValue from(std::int64_t /*slot*/) const { return *this; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
 };
@@ -163,21 +170,27 @@ void with_values(const EncodedValues<T>& values, const Body& body) {
 /// open() is called for every unit before its slots are read.
 struct FullColumns {
   const std::int32_t* columns;
+  CachePolicy policy{};
 
-  AUTOSPMV_HD void open(std::int64_t /*unit*/) {}
-  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot); }
+  AUTOSPMV_HD void open(std::int64_t /*unit*/, CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD FullColumns from(std::int64_t slot) const { return {rebased(columns + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot, policy); }
 };
 
 template <class Distance>
 struct NearColumns {
   const Distance* distances;
   const std::int32_t* bases;
+  CachePolicy policy{};
   std::int32_t base = 0;
 
-  AUTOSPMV_HD void open(std::int64_t unit) { base = load_x(bases + unit); }
+  AUTOSPMV_HD void open(std::int64_t unit, CachePolicy chosen = {}) {
+    policy = chosen;
+    base = load_x(bases + unit);
+  }
   [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
     constexpr std::int32_t padding = static_cast<Distance>(-1);
-    const std::int32_t distance = load_stream(distances + slot);
+    const std::int32_t distance = load_stream(distances + slot, policy);
     return distance == padding ? -1 : base + distance;
   }
 };

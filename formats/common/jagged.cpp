@@ -150,6 +150,7 @@ Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayou
   JaggedMatrix<T> jagged;
   jagged.layout = layout;
   jagged.rows = matrix.rows;
+  jagged.cols = matrix.cols;
   jagged.slots = lay_out(matrix, jagged, device, stream);
   const auto slots = static_cast<std::size_t>(jagged.slots);
   const double bytes = static_cast<double>(slots) * (4 + sizeof(T)) + static_cast<double>(jagged.bytes());

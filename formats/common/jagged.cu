@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/jagged_steps.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
@@ -61,12 +62,13 @@ __global__ void __launch_bounds__(cuda::warp_size)
 
 template <class T, class Values>
 __global__ void multiply_kernel(const std::int32_t* row_order, const std::int32_t* lengths, const std::int64_t* starts,
-                                FullColumns columns, Values values, std::int64_t rows, T alpha, const T* __restrict__ x,
-                                T beta, T* __restrict__ y) {
+                                FullColumns columns, Values values, CachePolicy policy, std::int64_t rows, T alpha,
+                                const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto p = global_thread();
   if (p >= rows) return;
   const int length = lengths[p];
-  values.open();
+  columns.open(0, policy);
+  values.open(policy);
   T sum = 0;
   int k = 0;
   for (; k + unroll <= length; k += unroll) {
@@ -142,7 +144,7 @@ void multiply(const JaggedMatrix<T>& jagged, T alpha, const T* x, T beta, T* y, 
   with_values(jagged.values, [&](auto values) {
     multiply_kernel<<<cuda::grid_for(jagged.rows, block), block, 0, stream.handle>>>(
         jagged.row_order.data(), jagged.lengths.data(), jagged.starts.data(), FullColumns{jagged.columns.full.data()},
-        values, jagged.rows, alpha, x, beta, y);
+        values, policy_for<T>(jagged.bytes(), jagged.rows, jagged.cols), jagged.rows, alpha, x, beta, y);
   });
   cuda::check_launch();
 }

@@ -33,6 +33,7 @@ template <class T>
 struct JaggedMatrix {
   JaggedLayout layout;
   std::int64_t rows = 0;
+  std::int64_t cols = 0;
   std::int64_t slots = 0;
   Array<std::int32_t> row_order;  ///< row at each position
   Array<std::int32_t> lengths;    ///< of the row at each position, decreasing

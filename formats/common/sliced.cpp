@@ -15,6 +15,7 @@ template <class T>
 std::int64_t layout_slices(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
   const auto& layout = sliced.layout;
   sliced.rows = matrix.rows;
+  sliced.cols = matrix.cols;
   sliced.slice_rows = layout.slice_rows;
   if (layout.slice_rows == 0) {
     // ELLPACK-R's own rule, so that every chunk begins on a boundary that loads like.

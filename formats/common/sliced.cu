@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/sliced_steps.hpp"
@@ -158,8 +159,8 @@ struct Sharing {
 };
 
 template <int unroll, class T, class Columns, class Values>
-__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, Sharing sharing, T alpha,
-                                const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, CachePolicy policy, Sharing sharing,
+                                T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto thread = global_thread();
   const auto position = sharing.position(thread);
   const bool inside = position < sliced.rows;
@@ -176,8 +177,8 @@ __global__ void multiply_kernel(SlicedView sliced, Columns columns, Values value
     const auto slot = (first_chunk + turn) * chunk_slots + lane;
     const auto stride = chunk_slots << sharing.log_split;
     const auto turns = [&](int chunks) { return (chunks - turn + (1 << sharing.log_split) - 1) >> sharing.log_split; };
-    values.open();
-    columns.open(slice);
+    values.open(policy);
+    columns.open(slice, policy);
     if (sliced.lengths == nullptr) {
       const auto chunks = static_cast<int>(sliced.slice_chunks[slice + 1] - first_chunk);
       sum = sum_slots<true, unroll>(columns, values, slot, stride, turns(chunks), x);
@@ -253,17 +254,18 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
   const auto log = [](std::int64_t power) { return std::countr_zero(static_cast<std::uint64_t>(power)); };
   const Sharing sharing{log(layout.threads), log(layout.split)};
   const auto grid = cuda::grid_for(sliced.rows * layout.threads * layout.split, layout.block);
+  const auto policy = policy_for<T>(sliced.bytes(), sliced.rows, sliced.cols);
   if (layout.unroll != default_unroll) {
     dispatch<2, 8>(layout.unroll, [&](auto unroll) {
       multiply_kernel<unroll.value><<<grid, layout.block, 0, stream.handle>>>(
-          view_of(sliced), FullColumns{sliced.columns.full.data()}, FullValues<T>{sliced.values.full.data()}, sharing,
-          alpha, x, beta, y);
+          view_of(sliced), FullColumns{sliced.columns.full.data()}, FullValues<T>{sliced.values.full.data()}, policy,
+          sharing, alpha, x, beta, y);
     });
   } else {
     with_columns(sliced.columns, [&](auto columns) {
       with_values(sliced.values, [&](auto values) {
-        multiply_kernel<default_unroll>
-            <<<grid, layout.block, 0, stream.handle>>>(view_of(sliced), columns, values, sharing, alpha, x, beta, y);
+        multiply_kernel<default_unroll><<<grid, layout.block, 0, stream.handle>>>(view_of(sliced), columns, values,
+                                                                                  policy, sharing, alpha, x, beta, y);
       });
     });
   }

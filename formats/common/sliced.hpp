@@ -47,6 +47,7 @@ template <class T>
 struct SlicedMatrix {
   SlicedLayout layout;
   std::int64_t rows = 0;
+  std::int64_t cols = 0;
   std::int64_t slices = 0;
   std::int64_t slice_rows = 0;  ///< C
   std::int64_t slots = 0;

@@ -1,6 +1,7 @@
 #include "formats/common/staged_rows.cuh"
 
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/shared_memory.cuh"
 #include "formats/common/staged_rows.hpp"
 
@@ -139,12 +140,13 @@ __device__ __forceinline__ void multiply_row(const BlockRows<Offset, T>& rows, B
 }
 
 template <class T, class Offset, class Reader>
-__global__ void staged_rows_kernel(BlockRows<Offset, T> rows, Reader reader, const T* x, Target<T> target) {
+__global__ void staged_rows_kernel(BlockRows<Offset, T> rows, Reader reader, CachePolicy policy, const T* x,
+                                   Target<T> target) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ T of_warp[most_warps];
   const BlockStart from = rows.starts[blockIdx.x];
   const BlockStart to = rows.starts[blockIdx.x + 1];
-  reader.open();
+  reader.open(policy);
   if (to.row - from.row > 1) {
     multiply_rows(rows.row_ptr, from, to, reader, x, reinterpret_cast<T*>(memory), of_warp, target);
   } else {
@@ -156,7 +158,7 @@ template <class T, class Body>
 void with_reader(const CsrView<T>& matrix, const EncodedValues<T>& encoded, bool wide, const Body& body) {
   if (encoded.bits != full_value_bits<T>) {
     with_values(encoded, [&](const auto& values) {
-      body(SingleEntries<T, std::decay_t<decltype(values)>>{matrix.col_idx, values});
+      body(SingleEntries<T, std::decay_t<decltype(values)>>{FullColumns{matrix.col_idx}, values});
     });
     return;
   }
@@ -164,7 +166,7 @@ void with_reader(const CsrView<T>& matrix, const EncodedValues<T>& encoded, bool
   if (wide && aligned(matrix.col_idx) && aligned(matrix.values)) {
     body(WideEntries<T>{matrix.col_idx, matrix.values, matrix.nnz});
   } else {
-    body(SingleEntries<T, FullValues<T>>{matrix.col_idx, {matrix.values}});
+    body(SingleEntries<T, FullValues<T>>{FullColumns{matrix.col_idx}, {matrix.values}});
   }
 }
 
@@ -177,6 +179,7 @@ void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>&
   if (blocks.count() == 0) return;
   const auto grid = cuda::grid_for(blocks.count() * shape.block, shape.block);
   const int bytes = staged_bytes<T>(blocks.limits.entries);
+  const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
   std::visit(
       [&](const auto* row_ptr) {
         const BlockRows rows{blocks.starts.data(), row_ptr, blocks.split ? blocks.limits.part : std::int64_t{0},
@@ -184,7 +187,7 @@ void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>&
         with_reader(matrix, encoded, shape.wide, [&](const auto& reader) {
           const auto kernel = staged_rows_kernel<T, std::decay_t<decltype(*row_ptr)>, std::decay_t<decltype(reader)>>;
           allow_shared_memory(kernel, bytes);
-          kernel<<<grid, shape.block, static_cast<std::size_t>(bytes), stream.handle>>>(rows, reader, x,
+          kernel<<<grid, shape.block, static_cast<std::size_t>(bytes), stream.handle>>>(rows, reader, policy, x,
                                                                                         Target<T>{alpha, beta, y});
         });
       },

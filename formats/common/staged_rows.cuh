@@ -21,12 +21,15 @@ template <class T, class Values>
 struct SingleEntries {
   static constexpr int width = 1;
 
-  const std::int32_t* columns;
+  FullColumns columns;
   Values values;
 
-  __device__ __forceinline__ void open() { values.open(); }
+  __device__ __forceinline__ void open(CachePolicy policy) {
+    columns.open(0, policy);
+    values.open(policy);
+  }
   [[nodiscard]] __device__ __forceinline__ Entries<T, 1> at(std::int64_t entry) const {
-    return {{load_stream(columns + entry)}, {values.at(entry)}};
+    return {{columns.at(entry)}, {values.at(entry)}};
   }
 };
 
@@ -51,23 +54,25 @@ struct WideEntries {
   const std::int32_t* columns;
   const T* values;
   std::int64_t nnz;
+  CachePolicy policy{};
 
-  __device__ __forceinline__ void open() {}
+  __device__ __forceinline__ void open(CachePolicy chosen) { policy = chosen; }
   /// `entry` is a multiple of width.
   [[nodiscard]] __device__ __forceinline__ Entries<T, width> at(std::int64_t entry) const {
     Entries<T, width> entries;
     if (entry + width <= nnz) {
       const auto some_columns =
-          load_stream(reinterpret_cast<const typename SixteenBytes<T>::Columns*>(columns + entry));
-      const auto some_values = load_stream(reinterpret_cast<const typename SixteenBytes<T>::Values*>(values + entry));
+          load_stream(reinterpret_cast<const typename SixteenBytes<T>::Columns*>(columns + entry), policy);
+      const auto some_values =
+          load_stream(reinterpret_cast<const typename SixteenBytes<T>::Values*>(values + entry), policy);
       std::memcpy(entries.column, &some_columns, sizeof some_columns);
       std::memcpy(entries.value, &some_values, sizeof some_values);
     } else {
 #pragma unroll
       for (int i = 0; i < width; ++i) {
         const std::int64_t at = entry + i < nnz ? entry + i : nnz - 1;
-        entries.column[i] = load_stream(columns + at);
-        entries.value[i] = load_stream(values + at);
+        entries.column[i] = load_stream(columns + at, policy);
+        entries.value[i] = load_stream(values + at, policy);
       }
     }
     return entries;

@@ -12,10 +12,9 @@ constexpr int unroll = 4;
 
 // One share, by one warp. A row that goes on into the next 32 entries is carried along, so that each row is put once.
 template <class T, class Values>
-__device__ __forceinline__ void multiply_share(const std::int32_t* __restrict__ rows,
-                                               const std::int32_t* __restrict__ columns, const Values& values,
-                                               std::int64_t first, std::int64_t last, const T* __restrict__ x,
-                                               const RowSink<T>& sink) {
+__device__ __forceinline__ void multiply_share(const FullColumns& rows, const FullColumns& columns,
+                                               const Values& values, std::int64_t first, std::int64_t last,
+                                               const T* __restrict__ x, const RowSink<T>& sink) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   std::int32_t carried_row = -1;
   T carried = 0;
@@ -28,8 +27,8 @@ __device__ __forceinline__ void multiply_share(const std::int32_t* __restrict__ 
       const auto entry = round + step * cuda::warp_size + lane;
       const bool inside = entry < last;
       // Lanes past the end belong to no row; they differ from every row, so they end the one before them.
-      row[step] = inside ? load_stream(rows + entry) : -1;
-      column[step] = inside ? load_stream(columns + entry) : 0;
+      row[step] = inside ? rows.at(entry) : -1;
+      column[step] = inside ? columns.at(entry) : 0;
       product[step] = inside ? values.at(entry) : T{0};
     }
 #pragma unroll
@@ -59,9 +58,11 @@ __device__ __forceinline__ void multiply_share(const std::int32_t* __restrict__ 
 }
 
 template <class T, class Values>
-__global__ void multiply_kernel(const std::int32_t* __restrict__ rows, const std::int32_t* __restrict__ columns,
-                                Values values, SharesView<T> shares, T alpha, const T* __restrict__ x, T beta, T* y) {
-  values.open();
+__global__ void multiply_kernel(FullColumns rows, FullColumns columns, Values values, CachePolicy policy,
+                                SharesView<T> shares, T alpha, const T* __restrict__ x, T beta, T* y) {
+  rows.open(0, policy);
+  columns.open(0, policy);
+  values.open(policy);
   for_share_of_warp(shares, alpha, beta, y, [&](std::int64_t share) {
     multiply_share(rows, columns, values, shares.starts[share], shares.starts[share + 1], x,
                    RowSink<T>(shares, share, alpha, beta, y));
@@ -75,8 +76,8 @@ void multiply_triplets_cuda(const Triplets<T>& triplets, const EqualShares<T>& s
                             T beta, T* y, Stream stream) {
   with_values(triplets, [&](auto values) {
     multiply_in_shares(shares, block, alpha, beta, y, stream, [&](const SharesView<T>& view, unsigned grid) {
-      multiply_kernel<<<grid, block, 0, stream.handle>>>(triplets.rows, triplets.columns, values, view, alpha, x, beta,
-                                                         y);
+      multiply_kernel<<<grid, block, 0, stream.handle>>>(FullColumns{triplets.rows}, FullColumns{triplets.columns},
+                                                         values, triplets.policy, view, alpha, x, beta, y);
     });
   });
 }

@@ -28,6 +28,7 @@ struct Triplets {
   const T* values = nullptr;  ///< where they are not encoded
   const EncodedValues<T>* encoded = nullptr;
   std::int64_t entries = 0;
+  CachePolicy policy{};  ///< CUDA
 };
 
 /// Calls body(reader) with the reader of their values.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/fixup.hpp"
 #include "formats/common/host_shares.hpp"
 #include "formats/common/nonzeros.hpp"
@@ -34,9 +35,10 @@ class TripletsOperator final : public Operator<T> {
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     if (matrix_.rows == 0) return;
-    const Triplets<T> triplets{row_of_.data(), matrix_.col_idx, matrix_.values, &values_, matrix_.nnz};
+    Triplets<T> triplets{row_of_.data(), matrix_.col_idx, matrix_.values, &values_, matrix_.nnz};
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
+        triplets.policy = policy_for<T>(matrix_.bytes() + row_of_.bytes(), matrix_.rows, matrix_.cols);
         multiply_triplets_cuda(triplets, shares_, block_, alpha, x, beta, y, stream);
         return;
       }

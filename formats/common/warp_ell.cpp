@@ -120,6 +120,7 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LaneClasses& c
   const auto stream = setup_stream(device);
   WarpEll<T> ell;
   ell.rows = matrix.rows;
+  ell.cols = matrix.cols;
   if (matrix.rows == 0) return ell;
   ClassTable table{.classes = classes};
   const auto chunks = lay_out(matrix, table, device, stream, ell);

@@ -1,5 +1,6 @@
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/warp_ell_steps.hpp"
 
@@ -19,12 +20,6 @@ __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(block
 
 __device__ int lane_of_thread() { return static_cast<int>(threadIdx.x) % group_lanes; }
 
-// The one place where a product reads a matrix value.
-template <class T>
-__device__ __forceinline__ T load_value(const T* values, std::int64_t slot) {
-  return load_stream(values + slot);
-}
-
 // What the product reads of a WarpEll, by value.
 template <class T>
 struct WarpEllView {
@@ -34,12 +29,18 @@ struct WarpEllView {
   const std::int32_t* row_of_lane;
   const std::int32_t* columns;
   const T* values;
+  CachePolicy policy;
 };
 
 template <class T>
 WarpEllView<T> view_of(const WarpEll<T>& ell) {
-  return {ell.groups,         ell.long_groups,  ell.group_chunks.data(), ell.row_of_lane.data(),
-          ell.columns.data(), ell.values.data()};
+  return {ell.groups,
+          ell.long_groups,
+          ell.group_chunks.data(),
+          ell.row_of_lane.data(),
+          ell.columns.data(),
+          ell.values.data(),
+          policy_for<T>(ell.bytes(), ell.rows, ell.cols)};
 }
 
 // Whether a lane is the first of those that work for its row. For whole warps.
@@ -118,8 +119,8 @@ __device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t fi
     for (int u = 0; u < unroll; ++u) {
       const auto at = chunk + u * step;
       const auto slot = at * group_lanes + lane;
-      column[u] = at < last ? load_stream(ell.columns + slot) : -1;
-      value[u] = at < last ? load_value(ell.values, slot) : T{0};
+      column[u] = at < last ? load_stream(ell.columns + slot, ell.policy) : -1;
+      value[u] = at < last ? load_stream(ell.values + slot, ell.policy) : T{0};
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};

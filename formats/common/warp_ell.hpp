@@ -47,6 +47,7 @@ struct LaneClasses {
 template <class T>
 struct WarpEll {
   std::int64_t rows = 0;
+  std::int64_t cols = 0;
   std::int64_t groups = 0;
   std::int64_t long_groups = 0;      ///< the first groups, of a single row each that wants a block of threads
   int block = 256;                   ///< CUDA: threads a block

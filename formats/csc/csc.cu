@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/nonzeros.hpp"
 #include "formats/common/vectors.hpp"
@@ -15,7 +16,8 @@ constexpr int unroll = 4;
 // Threads of a column read neighbouring entries. They share nothing but the element of x, so they may be any number.
 template <class T>
 __global__ void add_kernel(const std::int64_t* col_ptr, std::int64_t cols, const std::int32_t* __restrict__ rows,
-                           const T* __restrict__ values, int log_threads, T alpha, const T* __restrict__ x, T* y) {
+                           const T* __restrict__ values, CachePolicy policy, int log_threads, T alpha,
+                           const T* __restrict__ x, T* y) {
   const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const auto column = thread >> log_threads;
   if (column >= cols) return;
@@ -29,14 +31,14 @@ __global__ void add_kernel(const std::int64_t* col_ptr, std::int64_t cols, const
     T value[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      row[u] = load_stream(rows + entry + u * threads);
-      value[u] = load_stream(values + entry + u * threads);
+      row[u] = load_stream(rows + entry + u * threads, policy);
+      value[u] = load_stream(values + entry + u * threads, policy);
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) atomicAdd(y + row[u], alpha * (value[u] * element));
   }
   for (; entry < last; entry += threads) {
-    atomicAdd(y + load_stream(rows + entry), alpha * (load_stream(values + entry) * element));
+    atomicAdd(y + load_stream(rows + entry, policy), alpha * (load_stream(values + entry, policy) * element));
   }
 }
 
@@ -74,7 +76,8 @@ void multiply(const Panel<T>& panel, int threads, int block, T alpha, const T* x
   const auto cols = static_cast<std::int64_t>(panel.col_ptr.size()) - 1;
   const int log_threads = std::countr_zero(static_cast<unsigned>(threads));
   add_kernel<<<cuda::grid_for(cols * threads, block), block, 0, stream.handle>>>(
-      panel.col_ptr.data(), cols, panel.rows.data(), panel.values.data(), log_threads, alpha, x, y);
+      panel.col_ptr.data(), cols, panel.rows.data(), panel.values.data(),
+      policy_for<T>(panel.rows.bytes() + panel.values.bytes(), panel.last_row, cols), log_threads, alpha, x, y);
   cuda::check_launch();
 }
 

@@ -206,6 +206,7 @@ class Csr5Operator final : public Operator<T> {
     const auto stream = setup_stream(device);
     tiles_.sigma = sigma;
     tiles_.rows = matrix.rows;
+    tiles_.cols = matrix.cols;
     tiles_.nnz = matrix.nnz;
     tiles_.count = (matrix.nnz + tile_size(sigma) - 1) / tile_size(sigma);
     describe(matrix, fixup, stream);

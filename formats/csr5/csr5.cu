@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/equal_shares.cuh"
 #include "formats/common/kernel.cuh"
 #include "formats/common/segmented.cuh"
@@ -59,6 +60,7 @@ struct TilesView {
   const std::uint16_t* offsets;
   const std::int32_t* row_ids;
   const std::int32_t* columns;
+  CachePolicy policy;
   int sigma;
 
   [[nodiscard]] __device__ __forceinline__ std::int32_t row_of(std::int32_t number) const {
@@ -87,7 +89,7 @@ __device__ __forceinline__ LaneSums<T> walk_lane(const TilesView& tiles, const V
     T product[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      column[u] = load_stream(tiles.columns + slot + (step + u) * lanes);
+      column[u] = load_stream(tiles.columns + slot + (step + u) * lanes, tiles.policy);
       product[u] = values.at(slot + (step + u) * lanes);
     }
 #pragma unroll
@@ -114,8 +116,8 @@ template <class T, class Values>
 __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Values& values, std::int64_t tile,
                                               const T* __restrict__ x, const RowSink<T>& sink) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const std::uint32_t flags = load_stream(tiles.bit_flags + tile * lanes + lane);
-  const int offsets = load_stream(tiles.offsets + tile * lanes + lane);
+  const std::uint32_t flags = load_stream(tiles.bit_flags + tile * lanes + lane, tiles.policy);
+  const int offsets = load_stream(tiles.offsets + tile * lanes + lane, tiles.policy);
   const int to_last = offsets % lanes;  // seg_offset
   const auto sums = walk_lane(tiles, values, tile * lanes * tiles.sigma + lane, flags,
                               __ldg(tiles.tile_ptr + tile) + offsets / lanes, x, sink);
@@ -131,7 +133,7 @@ __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Valu
 template <class T, class Values>
 __global__ void multiply_kernel(TilesView tiles, Values values, SharesView<T> shares, T alpha, const T* __restrict__ x,
                                 T beta, T* y) {
-  values.open();
+  values.open(tiles.policy);
   for_share_of_warp(shares, alpha, beta, y, [&](std::int64_t tile) {
     multiply_tile(tiles, values, tile, x, RowSink<T>(shares, tile, alpha, beta, y));
   });
@@ -174,8 +176,13 @@ void transpose(const V* nonzeros, V padding, std::int64_t nnz, int sigma, Array<
 
 template <class T>
 void multiply(const Tiles<T>& tiles, int block, T alpha, const T* x, T beta, T* y, Stream stream) {
-  const TilesView view{tiles.tile_ptr.data(), tiles.bit_flags.data(), tiles.offsets.data(),
-                       tiles.row_ids.data(),  tiles.columns.data(),   tiles.sigma};
+  const TilesView view{tiles.tile_ptr.data(),
+                       tiles.bit_flags.data(),
+                       tiles.offsets.data(),
+                       tiles.row_ids.data(),
+                       tiles.columns.data(),
+                       policy_for<T>(tiles.bytes(), tiles.rows, tiles.cols),
+                       tiles.sigma};
   with_values(tiles.values, [&](auto values) {
     multiply_in_shares(tiles.shares, block, alpha, beta, y, stream, [&](const SharesView<T>& shares, unsigned grid) {
       multiply_kernel<<<grid, block, 0, stream.handle>>>(view, values, shares, alpha, x, beta, y);

@@ -41,6 +41,7 @@ template <class T>
 struct Tiles {
   int sigma = 16;  ///< at most 32
   std::int64_t rows = 0;
+  std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::int64_t count = 0;
   Array<std::int32_t> tile_ptr;    ///< the first row that begins in each tile or after it, numbered by row_ids

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/turns.hpp"
@@ -24,8 +25,8 @@ __global__ void bounds_kernel(const Offset* row_ptr, std::int64_t rows, std::int
 
 // The products of `count` nonzeros from `begin` on, by all threads of the block.
 template <class T>
-__device__ __forceinline__ void multiply_fragment(const CsrView<T>& matrix, std::int64_t begin, int count, const T* x,
-                                                  T* products) {
+__device__ __forceinline__ void multiply_fragment(const FullColumns& columns, const FullValues<T>& values,
+                                                  std::int64_t begin, int count, const T* x, T* products) {
   constexpr int unroll = 4;
   const int block = static_cast<int>(blockDim.x);
   for (int first = static_cast<int>(threadIdx.x); first < count; first += unroll * block) {
@@ -34,8 +35,8 @@ __device__ __forceinline__ void multiply_fragment(const CsrView<T>& matrix, std:
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       const int i = first + u * block;
-      column[u] = i < count ? load_stream(matrix.col_idx + begin + i) : -1;
-      value[u] = i < count ? load_stream(matrix.values + begin + i) : T{0};
+      column[u] = i < count ? columns.at(begin + i) : -1;
+      value[u] = i < count ? values.at(begin + i) : T{0};
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
@@ -54,8 +55,9 @@ __device__ __forceinline__ int log_threads_for(std::int64_t rows) {
 // A block a fragment. `parts` has two sums a fragment: of a row that began before it, and of one that goes on after it.
 // log_threads < 0: chosen here.
 template <bool merging, class T, class Offset>
-__global__ void fragments_kernel(CsrView<T> matrix, const Offset* row_ptr, Bounds bounds, int log_threads, T alpha,
-                                 const T* __restrict__ x, T beta, T* __restrict__ y, T* __restrict__ parts) {
+__global__ void fragments_kernel(CsrView<T> matrix, const Offset* row_ptr, CachePolicy policy, Bounds bounds,
+                                 int log_threads, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y,
+                                 T* __restrict__ parts) {
   extern __shared__ double memory[];  // one type for all T, as the name is one for all kernels
   T* products = reinterpret_cast<T*>(memory);
   __shared__ T rest[most_warps];
@@ -68,13 +70,14 @@ __global__ void fragments_kernel(CsrView<T> matrix, const Offset* row_ptr, Bound
 
   const std::int64_t begin = fragment * bounds.length;
   const int count = static_cast<int>(min(static_cast<std::int64_t>(bounds.length), matrix.nnz - begin));
-  multiply_fragment(matrix, begin, count, x, products);
+  const FullColumns columns{matrix.col_idx, policy};
+  const FullValues<T> values{matrix.values, policy};
+  multiply_fragment(columns, values, begin, count, x, products);
   const int thread = static_cast<int>(threadIdx.x);
   const int block = static_cast<int>(blockDim.x);
   if (!merging && goes_on) {
     const std::int64_t last = row_ptr[bound.last + 1];
-    const T sum =
-        partial_sum(FullColumns{matrix.col_idx}, FullValues<T>{matrix.values}, begin + count, last, thread, block, x);
+    const T sum = partial_sum(columns, values, begin + count, last, thread, block, x);
     const T of_warp = sum_lanes<cuda::warp_size>(sum);
     if (thread % cuda::warp_size == 0) rest[thread / cuda::warp_size] = of_warp;
   }
@@ -195,7 +198,8 @@ class CsrBoundOperator final : public Operator<T> {
     const int log_threads = shape_.threads == 0 ? -1 : std::countr_zero(static_cast<unsigned>(shape_.threads));
     const auto shared_bytes = static_cast<std::size_t>(shape_.length) * sizeof(T);
     fragments_kernel<merging><<<grid, shape_.block, shared_bytes, stream.handle>>>(
-        matrix_, row_ptr, bounds(), log_threads, alpha, x, beta, y, scratch());
+        matrix_, row_ptr, policy_for<T>(matrix_.bytes(), matrix_.rows, matrix_.cols), bounds(), log_threads, alpha, x,
+        beta, y, scratch());
     cuda::check_launch();
   }
 

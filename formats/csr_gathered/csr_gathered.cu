@@ -4,6 +4,8 @@
 
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/turns.hpp"
 
@@ -15,13 +17,13 @@ namespace {
 constexpr int unroll = 4;
 
 template <class T>
-__global__ void gather_kernel(const std::int32_t* col_idx, std::int64_t nnz, const T* __restrict__ x,
+__global__ void gather_kernel(FullColumns columns, std::int64_t nnz, const T* __restrict__ x,
                               T* __restrict__ gathered) {
   const int block = static_cast<int>(blockDim.x);
   const auto first = static_cast<std::int64_t>(blockIdx.x) * block * unroll + threadIdx.x;
   std::int32_t column[unroll];
 #pragma unroll
-  for (int u = 0; u < unroll; ++u) column[u] = first + u * block < nnz ? load_stream(col_idx + first + u * block) : -1;
+  for (int u = 0; u < unroll; ++u) column[u] = first + u * block < nnz ? columns.at(first + u * block) : -1;
   T element[unroll];
 #pragma unroll
   for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
@@ -32,7 +34,7 @@ __global__ void gather_kernel(const std::int32_t* col_idx, std::int64_t nnz, con
 }
 
 template <class T, class Offset>
-__global__ void multiply_kernel(std::int64_t rows, const Offset* row_ptr, const T* values, const T* gathered,
+__global__ void multiply_kernel(std::int64_t rows, const Offset* row_ptr, FullValues<T> values, const T* gathered,
                                 int log_threads, T alpha, T beta, T* y) {
   const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const auto row = thread >> log_threads;
@@ -47,13 +49,13 @@ __global__ void multiply_kernel(std::int64_t rows, const Offset* row_ptr, const 
     T element[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      value[u] = load_stream(values + k + u * threads);
+      value[u] = values.at(k + u * threads);
       element[u] = load_stream(gathered + k + u * threads);
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
   }
-  for (; k < last; k += threads) sum += load_stream(values + k) * load_stream(gathered + k);
+  for (; k < last; k += threads) sum += values.at(k) * load_stream(gathered + k);
   sum = sum_lanes(sum, threads);
   if (inside && lane == 0) store_row(y, row, alpha, sum, beta);
 }
@@ -80,7 +82,8 @@ class CsrGatheredOperator final : public Operator<T> {
   void gather(const T* x, Stream stream) const {
     if (matrix_.nnz == 0) return;
     const auto grid = cuda::grid_for((matrix_.nnz + unroll - 1) / unroll, shape_.block);
-    gather_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.col_idx, matrix_.nnz, x, scratch());
+    gather_kernel<<<grid, shape_.block, 0, stream.handle>>>(FullColumns{matrix_.col_idx, policy()}, matrix_.nnz, x,
+                                                            scratch());
     cuda::check_launch();
   }
 
@@ -89,11 +92,17 @@ class CsrGatheredOperator final : public Operator<T> {
     const int log_threads = std::countr_zero(static_cast<unsigned>(shape_.threads));
     std::visit(
         [&](const auto* row_ptr) {
-          multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.rows, row_ptr, matrix_.values,
+          multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.rows, row_ptr,
+                                                                    FullValues<T>{matrix_.values, policy()},
                                                                     gathered_.data(), log_threads, alpha, beta, y);
         },
         matrix_.row_ptr);
     cuda::check_launch();
+  }
+
+  // The gathered elements want room as vectors do.
+  [[nodiscard]] CachePolicy policy() const {
+    return policy_for<T>(matrix_.bytes(), matrix_.rows, matrix_.cols + matrix_.nnz);
   }
 
   // A product changes nothing of the operator but its scratch memory.

@@ -1,6 +1,7 @@
 #include "formats/csr_merge/csr_merge.hpp"
 
 #include "core/cuda/check.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
@@ -103,14 +104,14 @@ __device__ __forceinline__ int exclusive_sum(int value, int lane) {
 // from a line that is there anyway: as no load depends on a condition, all of them are under way before the first is
 // needed. The barriers only keep the compiler from putting the use of one before the next.
 template <int Items, class T, class Values>
-__device__ __forceinline__ void load_products(T (&product)[Items], const std::int32_t* columns, const Values& values,
+__device__ __forceinline__ void load_products(T (&product)[Items], const FullColumns& columns, const Values& values,
                                               int nonzeros, int lane, const T* x) {
   std::int32_t column[Items];
   T value[Items];
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
     const int slot = min(lane + i * warp_size, nonzeros - 1);
-    column[i] = load_stream(columns + slot);
+    column[i] = columns.at(slot);
     value[i] = values.at(slot);
   }
   __syncwarp();
@@ -224,8 +225,8 @@ constexpr int resident_blocks() {
 
 template <int Items, class T, class Values>
 __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
-    multiply_kernel(TilesView<T> tiles, const std::int32_t* __restrict__ columns, Values values,
-                    const T* __restrict__ x, Output<T> out) {
+    multiply_kernel(TilesView<T> tiles, FullColumns columns, Values values, CachePolicy policy, const T* __restrict__ x,
+                    Output<T> out) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   __shared__ TileSum<T> sums[most_warps];
   constexpr int tile_steps = warp_size * Items;
@@ -241,11 +242,12 @@ __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
   const int rows = last_row - first_row;
   const int nonzeros = static_cast<int>(last_step - first_step) - rows;
 
-  values.open();
+  columns.open(0, policy);
+  values.open(policy);
   T product[Items] = {};
   if (nonzeros > 0) {
     const std::int64_t first = first_step - first_row;
-    load_products(product, rebased(columns + first), values.from(first), nonzeros, lane, x);
+    load_products(product, columns.from(first), values.from(first), nonzeros, lane, x);
   }
   TileSum<T> sum{T{0}, T{0}, false};
   if (rows > 0) {
@@ -319,11 +321,12 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const Encod
                           const_cast<T*>(tiles.parts.data()),
                           arrived};
   const Output<T> out{alpha, beta, y};
+  const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
   dispatch<3, 7, 11, 15>(shape.items, [&](auto items) {
     with_values_of(matrix, values, [&](const auto& reader) {
       const auto shared_bytes = static_cast<std::size_t>(shape.block_steps()) * sizeof(T);
       multiply_kernel<items.value><<<static_cast<unsigned>(tiles.blocks), shape.block, shared_bytes, stream.handle>>>(
-          view, columns, reader, x, out);
+          view, FullColumns{columns}, reader, policy, x, out);
     });
   });
   cuda::check_launch();

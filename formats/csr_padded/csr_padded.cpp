@@ -251,6 +251,7 @@ class CsrPadded final : public Format<T> {
     const DeviceScope scope(device);
     PaddedCsr<T> padded;
     padded.rows = matrix.rows;
+    padded.cols = matrix.cols;
     padded.pad = static_cast<int>(params["pad"]);
     const auto slots = count_units(matrix, padded, device) * padded.pad;
     const double bytes = padded_bytes<T>(matrix.rows, static_cast<double>(slots));

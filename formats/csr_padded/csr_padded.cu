@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/csr_padded/csr_padded.hpp"
@@ -44,14 +45,15 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, const std:
 
 // The sum over Loads x Load slots, `step` apart; all loads before the first of them is used.
 template <int Loads, int Load, class T>
-__device__ __forceinline__ T sum_slots(const std::int32_t* columns, const T* values, std::int64_t slot, int step,
-                                       const T* x) {
+__device__ __forceinline__ T sum_slots(const std::int32_t* columns, const T* values, CachePolicy policy,
+                                       std::int64_t slot, int step, const T* x) {
+  const auto load = [&](const auto* word) { return load_stream(word, policy); };
   std::int32_t column[Loads][Load];
   T value[Loads][Load];
 #pragma unroll
   for (int u = 0; u < Loads; ++u) {
-    load_neighbours(columns + slot + u * step, column[u], [](const auto* word) { return load_stream(word); });
-    load_neighbours(values + slot + u * step, value[u], [](const auto* word) { return load_stream(word); });
+    load_neighbours(columns + slot + u * step, column[u], load);
+    load_neighbours(values + slot + u * step, value[u], load);
   }
   T element[Loads][Load];
 #pragma unroll
@@ -70,8 +72,8 @@ __device__ __forceinline__ T sum_slots(const std::int32_t* columns, const T* val
 
 template <int Load, class T>
 __global__ void multiply_kernel(std::int64_t rows, const std::int32_t* units, int log_pad, const std::int32_t* columns,
-                                const T* values, int log_threads, T alpha, const T* __restrict__ x, T beta,
-                                T* __restrict__ y) {
+                                const T* values, CachePolicy policy, int log_threads, T alpha, const T* __restrict__ x,
+                                T beta, T* __restrict__ y) {
   constexpr int loads = Load == 1 ? 4 : 2;
   const auto thread = global_thread();
   const auto row = thread >> log_threads;
@@ -83,9 +85,9 @@ __global__ void multiply_kernel(std::int64_t rows, const std::int32_t* units, in
   T sum = 0;
   // A row is a multiple of Load slots, so that no load passes its end.
   for (; slot + (loads - 1) * step < last; slot += loads * step) {
-    sum += sum_slots<loads, Load>(columns, values, slot, step, x);
+    sum += sum_slots<loads, Load>(columns, values, policy, slot, step, x);
   }
-  for (; slot < last; slot += step) sum += sum_slots<1, Load>(columns, values, slot, step, x);
+  for (; slot < last; slot += step) sum += sum_slots<1, Load>(columns, values, policy, slot, step, x);
   sum = sum_lanes(sum, 1 << log_threads);
   if (inside && lane == 0) store_row(y, row, alpha, sum, beta);
 }
@@ -131,7 +133,7 @@ void multiply(const PaddedCsr<T>& padded, const Shape& shape, T alpha, const T* 
     multiply_kernel<load.value>
         <<<cuda::grid_for(padded.rows * shape.threads, shape.block), shape.block, 0, stream.handle>>>(
             padded.rows, padded.units.data(), log_of(padded.pad), padded.columns.data(), padded.values.data(),
-            log_of(shape.threads), alpha, x, beta, y);
+            policy_for<T>(padded.bytes(), padded.rows, padded.cols), log_of(shape.threads), alpha, x, beta, y);
   });
   cuda::check_launch();
 }

@@ -23,6 +23,7 @@ namespace autospmv::formats::csr_padded {
 template <class T>
 struct PaddedCsr {
   std::int64_t rows = 0;
+  std::int64_t cols = 0;
   int pad = 16;                 ///< slots a unit: 16 or 32
   Array<std::int32_t> units;    ///< rows + 1 offsets, in units
   Array<std::int32_t> columns;  ///< pad slots a unit

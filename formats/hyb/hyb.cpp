@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/host_shares.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/walks.hpp"
@@ -80,7 +81,9 @@ class HybOperator final : public Operator<T> {
     if (rest_.entries() == 0) return;
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
-        multiply_triplets_cuda(rest_.triplets(), rest_.shares, block_, alpha, x, T{1}, y, stream);
+        auto triplets = rest_.triplets();
+        triplets.policy = policy_for<T>(bytes(), regular_.rows, regular_.cols);
+        multiply_triplets_cuda(triplets, rest_.shares, block_, alpha, x, T{1}, y, stream);
         return;
       }
     }

@@ -1,5 +1,6 @@
 #include "formats/ipcsr/ipcsr.hpp"
 
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/shared_memory.cuh"
 #include "formats/common/staged_rows.cuh"
@@ -21,8 +22,8 @@ __device__ __forceinline__ void add_up(T* sums, int lane, int threads) {
 
 // Algorithm 9. Shared are the staged products and, behind them, a sum a thread.
 template <class T, class Offset>
-__global__ void paper_kernel(CsrView<T> matrix, const Offset* row_ptr, const BlockStart* starts, int shared_size,
-                             T alpha, const T* x, T beta, T* y) {
+__global__ void paper_kernel(CsrView<T> matrix, const Offset* row_ptr, CachePolicy policy, const BlockStart* starts,
+                             int shared_size, T alpha, const T* x, T beta, T* y) {
   extern __shared__ __align__(16) unsigned char memory[];
   T* staged = reinterpret_cast<T*>(memory);
   T* sums = staged + shared_size;
@@ -32,7 +33,8 @@ __global__ void paper_kernel(CsrView<T> matrix, const Offset* row_ptr, const Blo
   const std::int64_t rows = to.row - from.row;
   const std::int64_t size = to.entry - from.entry;
   const auto product = [&](std::int64_t i) {
-    return load_stream(matrix.values + from.entry + i) * load_x(x + load_stream(matrix.col_idx + from.entry + i));
+    return load_stream(matrix.values + from.entry + i, policy) *
+           load_x(x + load_stream(matrix.col_idx + from.entry + i, policy));
   };
   T sum = 0;
   if (rows == 1) {  // Algorithm 8
@@ -71,7 +73,8 @@ void multiply(const CsrView<T>& matrix, const RowBlocks& blocks, int threads, T 
         const auto kernel = paper_kernel<T, std::decay_t<decltype(*row_ptr)>>;
         allow_shared_memory(kernel, static_cast<int>(bytes));
         kernel<<<cuda::grid_for(blocks.count() * threads, threads), threads, bytes, stream.handle>>>(
-            matrix, row_ptr, blocks.starts.data(), static_cast<int>(blocks.limits.entries), alpha, x, beta, y);
+            matrix, row_ptr, policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols), blocks.starts.data(),
+            static_cast<int>(blocks.limits.entries), alpha, x, beta, y);
       },
       matrix.row_ptr);
   cuda::check_launch();

@@ -1,5 +1,6 @@
 #include "formats/pcsr/pcsr.hpp"
 
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/shared_memory.cuh"
 
@@ -9,7 +10,7 @@ namespace {
 
 // Algorithm 1, with four products of a thread under way.
 template <class T>
-__global__ void products_kernel(CsrView<T> matrix, const T* x, T* products) {
+__global__ void products_kernel(CsrView<T> matrix, CachePolicy policy, const T* x, T* products) {
   constexpr int unroll = 4;
   const auto threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   auto k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -18,8 +19,8 @@ __global__ void products_kernel(CsrView<T> matrix, const T* x, T* products) {
     T value[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      column[u] = load_stream(matrix.col_idx + k + u * threads);
-      value[u] = load_stream(matrix.values + k + u * threads);
+      column[u] = load_stream(matrix.col_idx + k + u * threads, policy);
+      value[u] = load_stream(matrix.values + k + u * threads, policy);
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) value[u] *= load_x(x + column[u]);
@@ -27,7 +28,7 @@ __global__ void products_kernel(CsrView<T> matrix, const T* x, T* products) {
     for (int u = 0; u < unroll; ++u) products[k + u * threads] = value[u];
   }
   for (; k < matrix.nnz; k += threads) {
-    products[k] = load_stream(matrix.values + k) * load_x(x + load_stream(matrix.col_idx + k));
+    products[k] = load_stream(matrix.values + k, policy) * load_x(x + load_stream(matrix.col_idx + k, policy));
   }
 }
 
@@ -71,7 +72,9 @@ void multiply(const CsrView<T>& matrix, const Shape& shape, T* products, T alpha
     constexpr int blocks_of_multiprocessor = 2048 / cuda::default_block;
     const auto most = static_cast<unsigned>(shape.multiprocessors) * blocks_of_multiprocessor;
     const auto grid = std::min(cuda::grid_for(matrix.nnz), most);
-    products_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, x, products);
+    // The products between the two kernels want room as vectors do.
+    const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols + matrix.nnz);
+    products_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, policy, x, products);
     cuda::check_launch();
   }
   std::visit(

@@ -1,6 +1,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
+#include "formats/common/cache_policy.hpp"
 #include "formats/common/each_nonzero.cuh"
 #include "formats/common/kernel.cuh"
 #include "formats/common/nonzeros.hpp"
@@ -16,12 +17,6 @@ constexpr int threads_of_block = 256;
 constexpr int unroll = 4;
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
-// The one place where a product reads a matrix value.
-template <class T>
-__device__ __forceinline__ T load_value(const T* values, std::int64_t entry) {
-  return load_stream(values + entry);
-}
 
 __device__ __forceinline__ std::int64_t length_of(const std::int64_t* first_of, std::int32_t column) {
   return first_of[column + 1] - first_of[column];
@@ -124,6 +119,7 @@ struct BlockView {
   const std::int64_t* diagonals;
   const std::int32_t* rows;
   const T* values;
+  CachePolicy policy;
 
   [[nodiscard]] __device__ std::int64_t length(std::int64_t diagonal) const {
     return diagonals[diagonal + 1] - diagonals[diagonal];
@@ -146,8 +142,8 @@ struct BlockView {
       for (int u = 0; u < unroll; ++u) {
         const bool reached = diagonal + u < count && place < length(diagonal + u);
         const std::int64_t entry = reached ? diagonals[diagonal + u] + place : 0;
-        row[u] = reached ? load_stream(rows + entry) : -1;
-        value[u] = reached ? load_value(values, entry) : T{0};
+        row[u] = reached ? load_stream(rows + entry, policy) : -1;
+        value[u] = reached ? load_stream(values + entry, policy) : T{0};
       }
       if (row[0] < 0) return;
 #pragma unroll
@@ -161,8 +157,8 @@ struct BlockView {
     const std::int64_t first = diagonals[diagonal];
     const std::int64_t last = diagonals[diagonal + 1];
     for (auto entry = first; entry < last; ++entry) {
-      const T product = load_value(values, entry) * load_x(x + columns[entry - first]);
-      atomicAdd(y + load_stream(rows + entry), alpha * product);
+      const T product = load_stream(values + entry, policy) * load_x(x + columns[entry - first]);
+      atomicAdd(y + load_stream(rows + entry, policy), alpha * product);
     }
   }
 };
@@ -267,7 +263,9 @@ template <class T>
 void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream stream) {
   formats::device::scale(beta, y, panel.last_row, stream);
   if (panel.entries() == 0) return;
-  const BlockView<T> view{panel.columns.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data()};
+  const BlockView<T> view{
+      panel.columns.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data(),
+      policy_for<T>(panel.rows.bytes() + panel.values.bytes(), panel.last_row, panel.columns.size())};
   add_kernel<<<static_cast<unsigned>(panel.blocks()), threads_of_block, 0, stream.handle>>>(
       panel.block_columns.data(), panel.block_diagonals.data(), view, alpha, x, y);
   cuda::check_launch();
