@@ -89,14 +89,6 @@ void CacheFlusher::flush(Stream stream) {
   });
 }
 
-void CacheFlusher::empty(Stream stream) {
-  if constexpr (built_with_cuda) {
-    if (memory_.place().backend != Backend::cuda) return;
-    flush(stream);
-    cuda::discard(memory_.data(), memory_.size(), stream);
-  }
-}
-
 std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds) {
   if constexpr (built_with_cuda) {
     if (device.backend == Backend::cuda) return cuda::make_timed_product(device, std::move(launch), sample_seconds);

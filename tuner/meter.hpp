@@ -23,12 +23,6 @@ class CacheFlusher {
   /// In the order of the stream; on the host, every thread overwrites its share, so that all cores' caches go.
   void flush(Stream stream);
 
-  /// On CUDA, leaves the cache empty, in the order of the stream. What is loaded to be evicted first, as matrices are,
-  /// gets no room among lines of any other kind, whether somebody still wants those or not: the garbage of a conversion
-  /// slows down a product that fits into the cache by up to a half, for ever. On the host, the oldest lines go first
-  /// and nothing needs to be done.
-  void empty(Stream stream);
-
  private:
   Array<char> memory_;
   int byte_ = 0;

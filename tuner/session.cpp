@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,22 +42,10 @@ Session<T>::Session(const CsrView<T>& matrix, const Device& device, const Sessio
       device_(device),
       rules_(rules),
       formats_(std::move(formats)),
-      verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {
-  // It holds more memory than the caches, and takes long to get it.
-  const bool wanted = device.backend == Backend::cuda || rules.cold_samples > 0;
-  constexpr std::int64_t share = 4;  // of the free memory
-  if (wanted && free_memory(device) / share > device.cache_bytes) flusher_.emplace(device);
-}
+      verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {}
 
-// Whoever multiplies next finds none of what the trials left in the cache.
 template <class T>
-Session<T>::~Session() {
-  try {
-    if (flusher_) flusher_->empty(setup_stream(device_));
-  } catch (const Error&) {
-    // The device fails, which the next product will say.
-  }
-}
+Session<T>::~Session() = default;
 
 template <class T>
 Launch Session<T>::launch_of(const Trial& trial) const {
@@ -73,17 +62,9 @@ double Session<T>::glance_limit() const {
 template <class T>
 void Session<T>::first_look(Trial& trial) {
   trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
-  warm_up(trial);
   for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
   trial.update_median();
   if (best_ == 0 || trial.median() < best_) best_ = trial.median();
-}
-
-template <class T>
-void Session<T>::warm_up(Trial& trial) {
-  if (device_.backend != Backend::cuda) return;
-  if (flusher_) flusher_->empty(setup_stream(device_));
-  trial.timed->warm_sample();
 }
 
 template <class T>
@@ -143,20 +124,23 @@ void Session<T>::settle() {
     bool all_settled = round >= rules_.min_rounds;
     // One sample of each in turn: a device that slows down slows all of them down.
     for (auto* trial : kept()) {
-      warm_up(*trial);
       trial->warm.push_back(trial->timed->warm_sample());
       all_settled = all_settled && settled(trial->warm, rules_.resolution);
     }
     if (all_settled) break;
   }
+  // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
+  std::optional<CacheFlusher> flusher;
+  constexpr std::int64_t share = 4;  // of the free memory
+  if (rules_.cold_samples > 0 && free_memory(device_) / share > device_.cache_bytes) flusher.emplace(device_);
   best_ = std::numeric_limits<double>::max();
   for (auto* trial : kept()) {
     trial->update_median();
     best_ = std::min(best_, trial->median());
     auto& measurement = trial->record.measurement;
     measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
-    if (flusher_) {
-      measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher_); });
+    if (flusher) {
+      measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher); });
     }
     trial->timed.reset();
   }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -70,8 +69,6 @@ class Session {
   /// Seconds of a product past which it is not worth a look.
   [[nodiscard]] double glance_limit() const;
   void first_look(Trial& trial);
-  /// Leaves in the cache what products of this trial leave there, and nothing else.
-  void warm_up(Trial& trial);
   void drop_the_slow();
   [[nodiscard]] std::vector<Trial*> kept() const;
   [[nodiscard]] Launch launch_of(const Trial& trial) const;
@@ -81,7 +78,6 @@ class Session {
   SessionRules rules_;
   FormatLookup<T> formats_;
   std::unique_ptr<Verifier<T>> verifier_;
-  std::optional<CacheFlusher> flusher_;  // none where memory is short
   std::vector<std::unique_ptr<Trial>> trials_;
   double best_ = 0;  // seconds of the fastest verified candidate so far; 0 before the first
 };
