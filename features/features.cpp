@@ -108,7 +108,7 @@ class LongRows {
   std::atomic<std::size_t> count_ = 0;
 };
 
-/// Reads rows, each once, and counts everything but blocks and values.
+/// Reads rows, each once, and counts everything but blocks and values; of a pattern without columns, lengths only.
 template <class Offset>
 class RowReader {
  public:
@@ -153,7 +153,7 @@ class RowReader {
     } else {
       long_rows_.add(npr);
     }
-    if (npr == 0) return {};
+    if (npr == 0 || pattern_.col_idx == nullptr) return {};
     const Columns columns(pattern_.col_idx + pattern_.row_ptr[i], static_cast<std::size_t>(npr));
     tally_.sums.descents += descents_of(columns);
     diagonals_.see(i, columns);
@@ -343,6 +343,15 @@ Features extract_on_host(const CsrView<T>& matrix, const Offset* row_ptr) {
   return finish(tally, matrix.rows, matrix.cols, matrix.nnz, long_rows.take());
 }
 
+template <class T, class Offset>
+Features extract_rows_on_host(const CsrView<T>& matrix, const Offset* row_ptr) {
+  const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, nullptr};
+  Diagonals none(0, 0);
+  LongRows long_rows(matrix.nnz);
+  const Tally tally = read_rows(pattern, none, long_rows);
+  return finish_rows(tally, matrix.rows, matrix.cols, matrix.nnz, long_rows.take());
+}
+
 }  // namespace
 
 template <class T>
@@ -351,6 +360,14 @@ Features extract_features(const CsrView<T>& matrix, Place place) {
     if (place.backend == Backend::cuda) return cuda::extract_features(matrix, place);
   }
   return std::visit([&](const auto* row_ptr) { return extract_on_host(matrix, row_ptr); }, matrix.row_ptr);
+}
+
+template <class T>
+Features extract_row_features(const CsrView<T>& matrix, Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda::extract_row_features(matrix, place);
+  }
+  return std::visit([&](const auto* row_ptr) { return extract_rows_on_host(matrix, row_ptr); }, matrix.row_ptr);
 }
 
 template <class T>
@@ -363,8 +380,9 @@ Features extract_value_features(const CsrView<T>& matrix, Place place) {
   return finish(tally, matrix.rows, matrix.cols, matrix.nnz, {});
 }
 
-#define AUTOSPMV_EXTRACT(T)                                     \
-  template Features extract_features(const CsrView<T>&, Place); \
+#define AUTOSPMV_EXTRACT(T)                                         \
+  template Features extract_features(const CsrView<T>&, Place);     \
+  template Features extract_row_features(const CsrView<T>&, Place); \
   template Features extract_value_features(const CsrView<T>&, Place);
 AUTOSPMV_EXTRACT(float)
 AUTOSPMV_EXTRACT(double)

@@ -89,7 +89,12 @@ std::span<const FeatureInfo> feature_table();
 template <class T>
 Features extract_features(const CsrView<T>& matrix, Place place);
 
-/// The dimensions and what the features say of the values, the rest left at 0; much faster.
+/// The dimensions and what the features say of npr and of padding, the rest left as it begins. Reads nothing but the
+/// row offsets, so it is much faster.
+template <class T>
+Features extract_row_features(const CsrView<T>& matrix, Place place);
+
+/// The dimensions and what the features say of the values, the rest left as it begins; much faster too.
 template <class T>
 Features extract_value_features(const CsrView<T>& matrix, Place place);
 

@@ -107,15 +107,21 @@ void set_values(const Sums& sums, Features& features) {
 
 }  // namespace
 
-Features finish(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
-                std::vector<std::int64_t> long_rows) {
+Features finish_rows(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                     std::vector<std::int64_t> long_rows) {
   Features features;
   features.rows = rows;
   features.cols = cols;
   features.nnz = nnz;
   set_npr(lengths_of(tally, std::move(long_rows)), features);
-  set_positions(tally, features);
   set_padding(tally.sums, features);
+  return features;
+}
+
+Features finish(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                std::vector<std::int64_t> long_rows) {
+  auto features = finish_rows(tally, rows, cols, nnz, std::move(long_rows));
+  set_positions(tally, features);
   set_block_fill(tally.sums, features);
   set_values(tally.sums, features);
   return features;

@@ -175,6 +175,8 @@ AUTOSPMV_HD constexpr std::uint64_t diagonal_key(std::int64_t rows, std::int64_t
 static_assert(slice_diagonals_cap == distinct_values_cap);
 
 /// `long_rows` are the lengths of the rows of long_row nonzeros and more, in any order.
+Features finish_rows(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                     std::vector<std::int64_t> long_rows);
 Features finish(const Tally& tally, std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                 std::vector<std::int64_t> long_rows);
 

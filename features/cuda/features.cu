@@ -51,6 +51,8 @@ unsigned blocks_for_warps(std::int64_t warps) {
   return grid_for(std::clamp<std::int64_t>(warps, 1, max_warps) * warp_size);
 }
 
+unsigned blocks_for_rows(std::int64_t rows) { return blocks_for_warps((rows + largest_slice - 1) / largest_slice); }
+
 unsigned blocks_for_shares(std::int64_t size) {
   return size == 0 ? 0 : blocks_for_warps((size + least_share - 1) / least_share);
 }
@@ -333,7 +335,7 @@ struct SpanCounts {
   }
 };
 
-/// The spans are right where the columns of every row are sorted.
+/// The spans are right where the columns of every row are sorted. Of a pattern without columns, there are none.
 template <class Offset>
 __device__ void read_rows(const Pattern<Offset>& pattern, std::int64_t* long_rows, Part part, const BlockTally& block,
                           Tally& tally) {
@@ -350,7 +352,7 @@ __device__ void read_rows(const Pattern<Offset>& pattern, std::int64_t* long_row
       lengths[step] = i < pattern.rows ? end - start : -1;
       length_counts.count(lengths[step], long_rows, tally);
       Span span;
-      if (end > start) {
+      if (end > start && pattern.col_idx != nullptr) {
         span.include(pattern.col_idx[start]);
         span.include(pattern.col_idx[end - 1]);
       }
@@ -714,6 +716,15 @@ __global__ void __launch_bounds__(default_block) read_matrix(Reading<T, Offset> 
   block.add_to(*reading.tally);
 }
 
+template <class Offset>
+__global__ void __launch_bounds__(default_block)
+    read_rows_alone(Pattern<Offset> pattern, std::int64_t* long_rows, Tally* tally) {
+  __shared__ Count shared[count_words<BlockTally::Counts>()];
+  const BlockTally block(shared);
+  read_rows(pattern, long_rows, {blockIdx.x, gridDim.x}, block, *tally);
+  block.add_to(*tally);
+}
+
 template <class T>
 __global__ void __launch_bounds__(default_block)
     read_values_alone(const T* values, std::int64_t nnz, Count* table, Tally* tally) {
@@ -762,7 +773,7 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
   const Roles roles{.count_blocks = matrix.nnz > 0 ? blocks_for_sample(sample) : 0,
                     .slices = matrix.nnz > 0 ? blocks_for_slices(sample) : 0,
                     .values = blocks_for_shares(matrix.nnz),
-                    .rows = matrix.rows > 0 ? blocks_for_warps((matrix.rows + largest_slice - 1) / largest_slice) : 0,
+                    .rows = matrix.rows > 0 ? blocks_for_rows(matrix.rows) : 0,
                     .nonzeros = blocks_for_shares(matrix.nnz)};
   if (roles.blocks() == 0) return finish({}, matrix.rows, matrix.cols, matrix.nnz, {});
   Workspace work(matrix.rows, matrix.cols, matrix.nnz, place);
@@ -791,6 +802,24 @@ Features extract_features(const CsrView<T>& matrix, Place place) {
 }
 
 template <class T>
+Features extract_row_features(const CsrView<T>& matrix, Place place) {
+  if (matrix.rows == 0) return finish_rows({}, matrix.rows, matrix.cols, matrix.nnz, {});
+  const DeviceScope scope(place);
+  Workspace work(0, 0, matrix.nnz, place);
+  std::visit(
+      [&]<class Offset>(const Offset* row_ptr) {
+        const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, nullptr};
+        read_rows_alone<<<blocks_for_rows(matrix.rows), default_block, 0, work.stream().handle>>>(
+            pattern, work.long_rows(), work.tally());
+      },
+      matrix.row_ptr);
+  check_launch();
+  const Tally tally = fetch(work);
+  auto long_rows = tally.sums.long_rows > 0 ? fetch_long_rows(work, tally.sums.long_rows) : std::vector<std::int64_t>();
+  return finish_rows(tally, matrix.rows, matrix.cols, matrix.nnz, std::move(long_rows));
+}
+
+template <class T>
 Features extract_value_features(const CsrView<T>& matrix, Place place) {
   if (matrix.nnz == 0) return finish({}, matrix.rows, matrix.cols, matrix.nnz, {});
   const DeviceScope scope(place);
@@ -801,8 +830,9 @@ Features extract_value_features(const CsrView<T>& matrix, Place place) {
   return finish(fetch(work), matrix.rows, matrix.cols, matrix.nnz, {});
 }
 
-#define AUTOSPMV_EXTRACT(T)                                     \
-  template Features extract_features(const CsrView<T>&, Place); \
+#define AUTOSPMV_EXTRACT(T)                                         \
+  template Features extract_features(const CsrView<T>&, Place);     \
+  template Features extract_row_features(const CsrView<T>&, Place); \
   template Features extract_value_features(const CsrView<T>&, Place);
 AUTOSPMV_EXTRACT(float)
 AUTOSPMV_EXTRACT(double)

@@ -12,6 +12,8 @@ template <class T>
 Features extract_features(const CsrView<T>& matrix, Place place);
 
 template <class T>
+Features extract_row_features(const CsrView<T>& matrix, Place place);
+template <class T>
 Features extract_value_features(const CsrView<T>& matrix, Place place);
 
 }  // namespace autospmv::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,27 +36,37 @@ std::int64_t longest_ordinary_row(const Features& features) {
   return std::max<std::int64_t>(32, percentile_99(features));
 }
 
+// The share of CSR's bytes that diagonals and blocks must save: the second product reads y again, and both wait for
+// their own last threads.
+constexpr double least_gain = 0.2;
+
 // `features` need no more than the sizes, but for long rows.
 template <class T>
 std::vector<CutRule> rules_for(Cut cut, const Features& features) {
   if (cut == Cut::rows) return {{.cut = cut, .least = longest_ordinary_row(features) + 1}};
+  constexpr double least_saved = least_gain * (4 + sizeof(T)) / 4;
   if (cut == Cut::diagonals) {
     const double least = std::ceil(slot_cost<T> * static_cast<double>(features.rows));
-    return {{.cut = cut, .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least))}};
+    return {
+        {.cut = cut, .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least)), .least_saved = least_saved}};
   }
   std::vector<CutRule> sizes;
   for (const int b : block_sizes) {
     const double area = b * b;
     const double least = std::ceil((area * sizeof(T) + 4) / (4 + sizeof(T)));
-    sizes.push_back({.cut = cut, .least = static_cast<std::int64_t>(least), .block = b, .saved = 1 - 1 / area});
+    sizes.push_back({.cut = cut,
+                     .least = static_cast<std::int64_t>(least),
+                     .block = b,
+                     .saved = 1 - 1 / area,
+                     .least_saved = least_saved});
   }
   return sizes;
 }
 
-// Diagonals do without: the pass over the matrix would cost as much as the cut.
+// Only long rows are told from their lengths.
 template <class T>
 Features features_for_rules(Cut cut, const CsrView<T>& matrix, Place place) {
-  if (cut != Cut::diagonals) return extract_features(matrix, place);
+  if (cut == Cut::rows) return extract_row_features(matrix, place);
   Features sizes;
   sizes.rows = matrix.rows;
   return sizes;
@@ -80,13 +91,6 @@ bool all_diagonals_are_dense(const Features& features) {
 }
 
 template <class T>
-std::optional<Refusal> refuse_blocks(const Features& features) {
-  if (find_format<T>("bsr") == nullptr) return Refusal{"blocks: this build has no format 'bsr'"};
-  if (!features.sorted_columns) return Refusal{"blocks: columns are not sorted, or repeated"};
-  return std::nullopt;
-}
-
-template <class T>
 std::optional<Refusal> refuse_useless(Cut cut, const Features& features) {
   if (csr_bytes<T>(features.rows, features.nnz) < small_storage_bytes) {
     return Refusal{"size: a second kernel costs more than less than 1 MB can save"};
@@ -107,7 +111,8 @@ std::optional<Refusal> refuse_useless(Cut cut, const Features& features) {
     }
     return std::nullopt;
   }
-  if (auto refusal = refuse_blocks<T>(features)) return refusal;
+  if (find_format<T>("bsr") == nullptr) return Refusal{"blocks: this build has no format 'bsr'"};
+  if (!features.sorted_columns) return Refusal{"blocks: columns are not sorted, or repeated"};
   if (all_diagonals_are_dense<T>(features)) return Refusal{"blocks: all diagonals are dense, and need no columns"};
   constexpr double least = 0.1;
   constexpr double all = 0.9;
@@ -174,11 +179,36 @@ struct Choice {
   bool lists_rows = false;  ///< CSR kernels over the rows that have nonzeros
 };
 
+// What is known of a part without reading its columns and values: its rows and, of the part that was cut out, what the
+// rule demanded. In all other respects it is as bad as can be.
 template <class T>
-bool suits_parts(const Format<T>& candidate, Backend backend) {
-  const auto& info = candidate.info();
-  const bool runs = std::find(info.backends.begin(), info.backends.end(), backend) != info.backends.end();
-  return runs && info.deterministic && &candidate != &format<T>();
+Features features_of(const Part<T>& part, const CutRule* rule, Place place) {
+  auto features = extract_row_features(part.view(), place);
+  features.distinct_values = distinct_values_cap + 1;
+  features.slice_span_max = part.cols;
+  features.diagonals = diagonals_cap + 1;
+  for (std::size_t size = 0; size < block_sizes.size(); ++size) {
+    const double area = block_sizes[size] * block_sizes[size];
+    const bool is_cut = rule != nullptr && rule->cut == Cut::blocks && rule->block == block_sizes[size];
+    features.block_fill[size] = (is_cut ? static_cast<double>(rule->least) : 1) / area;
+  }
+  if (rule != nullptr && rule->cut == Cut::diagonals) {
+    features.diagonals = std::min((part.nnz + rule->least - 1) / rule->least, diagonals_cap + 1);
+  }
+  return features;
+}
+
+// The formats that a part may have: CSR as it is, and what the rule cuts out for.
+template <class T>
+std::vector<const Format<T>*> formats_for(const CutRule* rule) {
+  std::vector<std::string_view> names{"csr_vector", "csr_merge"};
+  if (rule != nullptr && rule->cut == Cut::diagonals) names.emplace_back("dia");
+  if (rule != nullptr && rule->cut == Cut::blocks) names.emplace_back("bsr");
+  std::vector<const Format<T>*> formats;
+  for (const auto name : names) {
+    if (const auto* found = find_format<T>(name)) formats.push_back(found);
+  }
+  return formats;
 }
 
 // The first in the format's own order among those that are predicted alike.
@@ -227,12 +257,12 @@ std::optional<Choice<T>> best_of_listed_rows(const Features& features, const Dev
   return choice;
 }
 
-/// Every format that takes the part, the one predicted best first.
+/// Every one of the formats that takes the part, the one predicted best first.
 template <class T>
-std::vector<Choice<T>> choices_for(const Features& features, const Device& device, bool adds) {
+std::vector<Choice<T>> choices_for(const std::vector<const Format<T>*>& formats, const Features& features,
+                                   const Device& device, bool adds) {
   std::vector<Choice<T>> choices;
-  for (const auto* candidate : all_formats<T>()) {
-    if (!suits_parts(*candidate, device.backend)) continue;
+  for (const auto* candidate : formats) {
     if (auto choice = best_of_format(*candidate, features, device)) choices.push_back(std::move(*choice));
   }
   if (adds) {
@@ -330,7 +360,7 @@ class Cocktail final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "cocktail",
-        .version = 3,
+        .version = 4,
         .summary = "long rows, dense diagonals or dense blocks apart from the rest, each in a format of its own",
         .paper =
             "Su, Keutzer, \"clSpMV: a cross-platform OpenCL SpMV framework on GPUs\", 2012; compared with by Gao, Qi, "
@@ -372,14 +402,14 @@ class Cocktail final : public Format<T> {
     const DeviceScope scope(device);
     const auto cut = static_cast<Cut>(params["parts"]);
     const auto features = features_for_rules(cut, matrix, device);
-    if (cut == Cut::blocks) {
-      if (auto refusal = refuse_blocks<T>(features)) return *refusal;
+    if (cut == Cut::blocks && find_format<T>("bsr") == nullptr) {
+      return Refusal{"blocks: this build has no format 'bsr'"};
     }
     const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
     if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), csr, device)) return *refusal;
     auto parts = split<T>(matrix, rules_for<T>(cut, features), device);
     if (parts.cut.nnz == 0) return Refusal{nothing_cut(cut)};
-    return plan(std::move(parts), cut, csr, device);
+    return plan(std::move(parts), matrix, device);
   }
 
  private:
@@ -392,23 +422,24 @@ class Cocktail final : public Format<T> {
 
   static std::string nothing_cut(Cut cut) {
     if (cut == Cut::rows) return "rows: none is long";
-    return cut == Cut::diagonals ? "diagonals: none is dense" : "blocks: none is dense";
+    return std::string(cut == Cut::diagonals ? "diagonals" : "blocks") + ": dense ones would save too little";
   }
 
-  static Result<std::unique_ptr<Operator<T>>> plan(Split<T> parts, Cut cut, double csr, const Device& device) {
-    auto of_first = extract_features(parts.cut.view(), device);
-    auto of_second = extract_features(parts.rest.view(), device);
+  static Result<std::unique_ptr<Operator<T>>> plan(Split<T> parts, const CsrView<T>& matrix, const Device& device) {
+    auto of_first = features_of(parts.cut, &parts.rule, device);
+    auto of_second = features_of(parts.rest, nullptr, device);
+    auto formats_of_first = formats_for<T>(&parts.rule);
+    auto formats_of_second = formats_for<T>(nullptr);
     const bool cut_first = of_first.empty_rows <= of_second.empty_rows;
-    if (!cut_first) std::swap(of_first, of_second);
-    const auto first = choices_for<T>(of_first, device, false);
-    std::vector<Choice<T>> second;
-    if (of_second.nnz > 0) second = choices_for<T>(of_second, device, true);
-    // Long rows are cut off for balance; the other cuts must save bytes.
-    const double bytes = first.front().bytes + (second.empty() ? 0 : second.front().bytes);
-    const double whole = csr + vector_bytes<T>(of_first);
-    if (cut != Cut::rows && bytes >= whole) {
-      return Refusal{"gain: the parts would move " + megabytes(bytes) + ", CSR " + megabytes(whole)};
+    if (!cut_first) {
+      std::swap(of_first, of_second);
+      std::swap(formats_of_first, formats_of_second);
     }
+    // The device copies while the host plans.
+    fill(parts, matrix, device, setup_stream(device));
+    const auto first = choices_for<T>(formats_of_first, of_first, device, false);
+    std::vector<Choice<T>> second;
+    if (of_second.nnz > 0) second = choices_for<T>(formats_of_second, of_second, device, true);
 
     auto first_op = build_part(cut_first ? parts.cut : parts.rest, first, of_first, device);
     if (!first_op) return Refusal{first_op.reason()};

@@ -1,6 +1,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "formats/cocktail/cocktail.hpp"
+#include "formats/common/each_nonzero.cuh"
 #include "formats/common/kernel.cuh"
 
 namespace autospmv::formats::cocktail::device {
@@ -9,31 +10,36 @@ namespace {
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// Every row that is not empty writes its number where it begins; the running maximum does the rest.
 template <class Offset>
-__global__ void row_begins_kernel(const Offset* row_ptr, std::int64_t rows, std::int32_t* row_of) {
-  const auto row = global_thread();
-  if (row >= rows) return;
-  if (row_ptr[row] < row_ptr[row + 1]) row_of[row_ptr[row]] = static_cast<std::int32_t>(row);
-}
-
-__global__ void count_diagonals_kernel(OnDenseDiagonal on, NonzeroSample sample, std::int64_t size,
-                                       std::int32_t* counts) {
+__global__ void count_diagonals_kernel(OnDenseDiagonal on, const Offset* row_ptr, NonzeroSample sample,
+                                       std::int64_t size, std::int32_t* counts) {
   const auto i = global_thread();
-  if (i < size) atomicAdd(counts + on.diagonal(sample.at(i)), 1);
+  if (i >= size) return;
+  const auto k = sample.at(i);
+  atomicAdd(counts + on.diagonal(part_of(row_ptr, on.rows, k), k), 1);
 }
 
-// A warp a word. No thread leaves before the vote.
-template <class Predicate>
-__global__ void mark_kernel(Predicate cut_out, std::int64_t nnz, std::int64_t words, std::uint32_t* bits,
-                            std::int64_t* counts) {
+// A warp takes as many nonzeros as in for_each_nonzero, 32 at a time, a bit each. No thread leaves before the vote.
+template <class Predicate, class Offset>
+__global__ void mark_kernel(Predicate cut_out, const Offset* row_ptr, std::int64_t rows, std::int64_t nnz,
+                            std::int64_t words, std::uint32_t* bits, std::int64_t* counts) {
   static_assert(MarksView::word_bits == cuda::warp_size);
-  const auto k = global_thread();
-  const std::uint32_t word = __ballot_sync(0xffffffffU, k < nnz && cut_out(k));
-  const auto w = k / MarksView::word_bits;
-  if (k % MarksView::word_bits != 0 || w >= words) return;
-  bits[w] = word;
-  counts[w] = MarksView::bits_in(word);
+  constexpr int words_of_warp = cuda_steps::nonzeros_of_warp / cuda::warp_size;
+  const auto first_word = global_thread() / cuda::warp_size * words_of_warp;
+  if (first_word >= words) return;
+  const auto lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  const auto first_row = cuda::part_of_by_warp(row_ptr, rows, first_word * MarksView::word_bits);
+  // Each search from the first row on: from the row before, one would wait for the other.
+#pragma unroll
+  for (int i = 0; i < words_of_warp; ++i) {
+    const auto w = first_word + i;
+    const auto k = w * MarksView::word_bits + lane;
+    const bool is_cut = k < nnz && cut_out(part_near(row_ptr, first_row, rows, k), k);
+    const std::uint32_t word = __ballot_sync(0xffffffffU, static_cast<int>(is_cut));
+    if (lane != 0 || w >= words) continue;
+    bits[w] = word;
+    counts[w] = MarksView::bits_in(word);
+  }
 }
 
 template <class Offset>
@@ -64,80 +70,69 @@ __global__ void listed_offsets_kernel(const Offset* row_ptr, const std::int32_t*
   if (i <= listed) listed_ptr[i] = i < listed ? row_ptr[ids[i]] : nnz;
 }
 
-// The geometry of mark_kernel, over the sample.
-template <class Predicate>
-__global__ void count_in_sample_kernel(Predicate cut_out, NonzeroSample sample, std::int64_t size,
-                                       unsigned long long* count) {
+template <class Predicate, class Offset>
+__global__ void count_in_sample_kernel(Predicate cut_out, const Offset* row_ptr, std::int64_t rows,
+                                       NonzeroSample sample, std::int64_t size, unsigned long long* count) {
   const auto i = global_thread();
-  const std::uint32_t word = __ballot_sync(0xffffffffU, i < size && cut_out(sample.at(i)));
+  bool is_cut = false;
+  if (i < size) {
+    const auto k = sample.at(i);
+    is_cut = cut_out(part_of(row_ptr, rows, k), k);
+  }
+  const std::uint32_t word = __ballot_sync(0xffffffffU, static_cast<int>(is_cut));
   if (i % cuda::warp_size == 0 && word != 0) atomicAdd(count, static_cast<unsigned long long>(__popc(word)));
 }
 
 }  // namespace
 
 template <class T>
-Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream) {
-  Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), place);
-  fill_bytes(row_of.data(), 0, static_cast<std::size_t>(row_of.bytes()), place, stream);
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Stream stream) {
+  Array<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols), place);
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), place, stream);
+  const NonzeroSample sample(matrix.nnz);
+  const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
   std::visit(
       [&](const auto* row_ptr) {
-        row_begins_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                                  row_of.data());
+        count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+            on, row_ptr, sample, sample.size(), counts.data());
       },
       matrix.row_ptr);
-  cuda::check_launch();
-  cuda::running_maximum(row_of.data(), row_of.data(), matrix.nnz, place, stream);
-  return row_of;
-}
-
-template <class T>
-std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
-                                          const Array<std::int32_t>& row_of, Stream stream) {
-  Array<unsigned long long> counts(rules.size(), row_of.place());
-  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
-  const NonzeroSample sample(matrix.nnz);
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    with_predicate(matrix, rules[i], row_of.data(), nullptr, [&](const auto& predicate) {
-      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
-          predicate, sample, sample.size(), counts.data() + i);
-    });
-    cuda::check_launch();
-  }
-  std::vector<std::int64_t> result(rules.size());
-  copy_bytes(result.data(), counts.data(), static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
-  synchronize(row_of.place(), stream);
-  return result;
-}
-
-namespace {
-
-template <class T>
-Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::int32_t>& row_of, Stream stream) {
-  Array<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols), row_of.place());
-  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), row_of.place(), stream);
-  const NonzeroSample sample(matrix.nnz);
-  const OnDenseDiagonal on{row_of.data(), matrix.col_idx, matrix.rows, nullptr, 0};
-  count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
-      on, sample, sample.size(), counts.data());
   cuda::check_launch();
   return counts;
 }
 
-}  // namespace
+template <class T>
+std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
+                                          const Array<std::int32_t>& diagonals, Place place, Stream stream) {
+  Array<unsigned long long> counts(rules.size(), place);
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), place, stream);
+  const NonzeroSample sample(matrix.nnz);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    with_predicate(matrix, rules[i], diagonals.data(), [&](const auto& predicate, const auto* row_ptr) {
+      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+          predicate, row_ptr, matrix.rows, sample, sample.size(), counts.data() + i);
+    });
+    cuda::check_launch();
+  }
+  std::vector<std::int64_t> result(rules.size());
+  copy_bytes(result.data(), counts.data(), static_cast<std::size_t>(counts.bytes()), place, stream);
+  synchronize(place, stream);
+  return result;
+}
 
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks,
           Stream stream) {
-  Array<std::int32_t> counts;
-  if (rule.cut == Cut::diagonals) counts = count_diagonals(matrix, row_of, stream);
   const auto words = static_cast<std::int64_t>(marks.words.size());
-  with_predicate(matrix, rule, row_of.data(), counts.data(), [&](const auto& predicate) {
-    mark_kernel<<<cuda::grid_for(words * MarksView::word_bits), cuda::default_block, 0, stream.handle>>>(
-        predicate, matrix.nnz, words, marks.words.data(), marks.before.data());
+  const auto grid = cuda_steps::grid_for_nonzeros(words * MarksView::word_bits);
+  with_predicate(matrix, rule, diagonals.data(), [&](const auto& predicate, const auto* row_ptr) {
+    mark_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(predicate, row_ptr, matrix.rows, matrix.nnz, words,
+                                                                 marks.words.data(), marks.before.data());
   });
   cuda::check_launch();
-  fill_bytes(marks.before.data() + words, 0, sizeof(std::int64_t), row_of.place(), stream);
-  cuda::exclusive_scan(marks.before.data(), marks.before.data(), words + 1, row_of.place(), stream);
+  const auto place = marks.words.place();
+  fill_bytes(marks.before.data() + words, 0, sizeof(std::int64_t), place, stream);
+  cuda::exclusive_scan(marks.before.data(), marks.before.data(), words + 1, place, stream);
 }
 
 template <class T>
@@ -174,9 +169,9 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 }
 
 #define AUTOSPMV_COCKTAIL(T)                                                                                      \
-  template Array<std::int32_t> rows_of_nonzeros(const CsrView<T>&, Place, Stream);                                \
+  template Array<std::int32_t> count_diagonals(const CsrView<T>&, Place, Stream);                                 \
   template std::vector<std::int64_t> count_in_sample(const CsrView<T>&, std::span<const CutRule>,                 \
-                                                     const Array<std::int32_t>&, Stream);                         \
+                                                     const Array<std::int32_t>&, Place, Stream);                  \
   template void mark(const CsrView<T>&, const CutRule&, const Array<std::int32_t>&, Marks&, Stream);              \
   template void fill_offsets(const CsrView<T>&, Split<T>&, Stream);                                               \
   template void fill_entries(const CsrView<T>&, Split<T>&, Entries, Stream);                                      \

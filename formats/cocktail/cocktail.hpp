@@ -12,10 +12,12 @@
 //   2  dense diagonals: those where a slot that has no column costs less than the nonzeros that it replaces.
 //   3  dense b x b blocks, by the same rule; b is the size that saves most in a sample. Needs a format `bsr`.
 //
-// Each part is a CSR matrix of its own, and a deterministic format is chosen for it among all of this build by what the
-// formats themselves predict. The part with fewer empty rows goes first and sets y = beta y + alpha A1 x; the other
-// adds to it. Adding by a format that knows nothing of the cut reads and writes all of y (8 or 16 bytes a row, and an
-// offset), so where few rows have nonzeros they are listed instead, and added by CSR kernels (8 bytes a listed row).
+// Each part is a CSR matrix of its own. What is cut out goes to the format that it was cut out for, dia or bsr, the
+// rest and rows stay as they are, with whichever of csr_vector and csr_merge predicts to be faster from the lengths of
+// rows: reading all features of the parts and converting both would take as long as fifty products. The part with fewer
+// empty rows goes first and sets y = beta y + alpha A1 x; the other adds to it. Adding by a format that knows nothing
+// of the cut reads and writes all of y (8 or 16 bytes a row, and an offset), so where few rows have nonzeros they are
+// listed instead, and added by CSR kernels (8 bytes a listed row).
 //
 // Both run on the caller's stream, one after the other. They share rows, so they could not overlap; and compact parts
 // with vectors of their own would need scratch memory and streams in the operator, which products from many threads,
@@ -82,15 +84,21 @@ struct Part {
 /// The matrix is cut + rest; both keep the order of its nonzeros.
 template <class T>
 struct Split {
+  CutRule rule;
   Marks marks;
   Part<T> cut;
   Part<T> rest;
 };
 
-/// Cuts a matrix that lies in the memory of `place`, complete when this returns; of several rules by the one that saves
-/// most in a sample. Blocks need sorted columns. Where nothing is cut out, neither part is filled.
+/// Cuts a matrix that lies in the memory of `place`, of several rules by the one that saves most in a sample: both
+/// parts have their rows when this returns, but no nonzeros yet. Where nothing is cut out, or too little would be
+/// saved, no part is made.
 template <class T>
 Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place place);
+
+/// Copies the nonzeros of the matrix to the parts, in the order of the stream.
+template <class T>
+void fill(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream);
 
 /// Takes new values of the same matrix, in the order of the stream.
 template <class T>
@@ -101,14 +109,14 @@ template <class T>
 void list_rows(Part<T>& part, std::int64_t listed, Place place);
 
 namespace host {
+/// The nonzeros of a sample by diagonal, for OnDenseDiagonal.
 template <class T>
-Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix);
-/// How many nonzeros of a sample each rule cuts out; for rules of blocks.
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix);
+/// How many nonzeros of a sample a rule cuts out. `diagonals` are counted for rules of diagonals only.
 template <class T>
-std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
-                                          const Array<std::int32_t>& row_of);
+std::int64_t count_in_sample(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals);
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks);
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks);
 /// Of parts whose arrays are allocated.
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split);
@@ -120,12 +128,13 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 
 namespace device {
 template <class T>
-Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream);
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Stream stream);
+/// Of each rule.
 template <class T>
 std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
-                                          const Array<std::int32_t>& row_of, Stream stream);
+                                          const Array<std::int32_t>& diagonals, Place place, Stream stream);
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks,
           Stream stream);
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Stream stream);

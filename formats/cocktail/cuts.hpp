@@ -21,7 +21,8 @@ struct CutRule {
   Cut cut = Cut::rows;
   std::int64_t least = 1;  ///< nonzeros of a row, a diagonal or a block that is cut out
   std::int64_t block = 1;  ///< blocks: b
-  double saved = 1;        ///< blocks: column indices that each nonzero in them does without
+  double saved = 1;        ///< diagonals and blocks: column indices that each nonzero in them does without
+  double least_saved = 0;  ///< of all column indices, as a share: with fewer, as a sample says, nothing is cut out
 };
 
 /// What is copied into the parts: all of it at first, then whenever values change, the values.
@@ -58,44 +59,43 @@ struct NonzeroSample {
   std::int64_t runs;
 };
 
-// ---- Predicates: whether nonzero k is cut out. `row_of` is the row of each nonzero.
+// ---- Predicates: whether nonzero k, which lies in `row`, is cut out.
 
 template <class Offset>
 struct InLongRow {
   const Offset* row_ptr;
-  const std::int32_t* row_of;
   std::int64_t least;
 
-  AUTOSPMV_HD bool operator()(std::int64_t k) const {
-    const std::int64_t row = row_of[k];
+  AUTOSPMV_HD bool operator()(std::int64_t row, std::int64_t /*k*/) const {
     return row_ptr[row + 1] - row_ptr[row] >= least;
   }
 };
 
 struct OnDenseDiagonal {
-  const std::int32_t* row_of;
   const std::int32_t* col_idx;
   std::int64_t rows;
   const std::int32_t* counts;  ///< of the sample, by column - row + rows - 1
   std::int64_t least;          ///< in the sample
 
-  [[nodiscard]] AUTOSPMV_HD std::int64_t diagonal(std::int64_t k) const { return col_idx[k] - row_of[k] + rows - 1; }
-  AUTOSPMV_HD bool operator()(std::int64_t k) const { return counts[diagonal(k)] >= least; }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t diagonal(std::int64_t row, std::int64_t k) const {
+    return col_idx[k] - row + rows - 1;
+  }
+  AUTOSPMV_HD bool operator()(std::int64_t row, std::int64_t k) const { return counts[diagonal(row, k)] >= least; }
 };
 
 /// Counts a block by searching the rows that it spans, which neighbouring nonzeros search too: no table of blocks,
-/// of which a scattered matrix has as many as nonzeros, and no sort.
+/// of which a scattered matrix has as many as nonzeros, and no sort. Finds blocks where columns are sorted; where they
+/// are not, what it finds makes two parts as well.
 template <class Offset>
 struct InDenseBlock {
   const Offset* row_ptr;
-  const std::int32_t* row_of;
   const std::int32_t* col_idx;
   std::int64_t rows;
   std::int64_t block;
   std::int64_t least;
 
-  AUTOSPMV_HD bool operator()(std::int64_t k) const {
-    const std::int64_t first_row = row_of[k] / block * block;
+  AUTOSPMV_HD bool operator()(std::int64_t row_of_k, std::int64_t k) const {
+    const std::int64_t first_row = row_of_k / block * block;
     const std::int64_t first_column = col_idx[k] / block * block;
     std::int64_t count = 0;
     for (std::int64_t row = first_row; row < first_row + block && row < rows; ++row) {
@@ -114,21 +114,18 @@ struct InDenseBlock {
   }
 };
 
-/// Calls body with the predicate of a rule. `counts` are of the sample, for diagonals only.
+/// Calls body(predicate, row offsets) with the predicate of a rule. `counts` are of the sample, for diagonals only.
 template <class T, class Body>
-void with_predicate(const CsrView<T>& matrix, const CutRule& rule, const std::int32_t* row_of,
-                    const std::int32_t* counts, const Body& body) {
-  if (rule.cut == Cut::diagonals) {
-    const auto least = NonzeroSample(matrix.nnz).share_of(rule.least);
-    body(OnDenseDiagonal{row_of, matrix.col_idx, matrix.rows, counts, least});
-    return;
-  }
+void with_predicate(const CsrView<T>& matrix, const CutRule& rule, const std::int32_t* counts, const Body& body) {
   std::visit(
       [&]<class Offset>(const Offset* row_ptr) {
         if (rule.cut == Cut::rows) {
-          body(InLongRow<Offset>{row_ptr, row_of, rule.least});
+          body(InLongRow<Offset>{row_ptr, rule.least}, row_ptr);
+        } else if (rule.cut == Cut::diagonals) {
+          const auto least = NonzeroSample(matrix.nnz).share_of(rule.least);
+          body(OnDenseDiagonal{matrix.col_idx, matrix.rows, counts, least}, row_ptr);
         } else {
-          body(InDenseBlock<Offset>{row_ptr, row_of, matrix.col_idx, matrix.rows, rule.block, rule.least});
+          body(InDenseBlock<Offset>{row_ptr, matrix.col_idx, matrix.rows, rule.block, rule.least}, row_ptr);
         }
       },
       matrix.row_ptr);

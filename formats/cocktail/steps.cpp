@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/search.hpp"
 #include "formats/cocktail/cocktail.hpp"
 #include "formats/common/row_partition.hpp"
 
@@ -13,40 +14,53 @@ namespace autospmv::formats::cocktail {
 namespace host {
 
 template <class T>
-Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix) {
-  Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), Place{});
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix) {
+  Array<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols), Place{});
+  std::fill(counts.data(), counts.data() + counts.size(), 0);
+  const NonzeroSample sample(matrix.nnz);
+  const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
   std::visit(
       [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          for (auto row = rows.first; row < rows.last; ++row) {
-            std::fill(row_of.data() + row_ptr[row], row_of.data() + row_ptr[row + 1], static_cast<std::int32_t>(row));
-          }
-        });
+        for (std::int64_t i = 0; i < sample.size(); ++i) {
+          const auto k = sample.at(i);
+          ++counts[static_cast<std::size_t>(on.diagonal(part_of(row_ptr, matrix.rows, k), k))];
+        }
       },
       matrix.row_ptr);
-  return row_of;
+  return counts;
+}
+
+template <class T>
+std::int64_t count_in_sample(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals) {
+  std::int64_t count = 0;
+  const NonzeroSample sample(matrix.nnz);
+  with_predicate(matrix, rule, diagonals.data(), [&](const auto& cut_out, const auto* row_ptr) {
+    const auto count_share = [&](Share share) {
+      std::int64_t cut = 0;
+      for (auto i = share.first; i < share.last; ++i) {
+        const auto k = sample.at(i);
+        cut += cut_out(part_of(row_ptr, matrix.rows, k), k) ? 1 : 0;
+      }
+      return cut;
+    };
+    count = parallel_reduce(sample.size(), std::int64_t{0}, count_share, std::plus<>());
+  });
+  return count;
 }
 
 namespace {
 
-template <class T>
-std::vector<std::int32_t> count_diagonals(const CsrView<T>& matrix, const Array<std::int32_t>& row_of) {
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(matrix.rows + matrix.cols));
-  const NonzeroSample sample(matrix.nnz);
-  const OnDenseDiagonal on{row_of.data(), matrix.col_idx, matrix.rows, nullptr, 0};
-  for (std::int64_t i = 0; i < sample.size(); ++i) ++counts[static_cast<std::size_t>(on.diagonal(sample.at(i)))];
-  return counts;
-}
-
-template <class Predicate>
-void mark_words(const Predicate& predicate, Marks& marks) {
+template <class Predicate, class Offset>
+void mark_words(const Predicate& cut_out, const Offset* row_ptr, std::int64_t rows, Marks& marks) {
   constexpr auto bits = MarksView::word_bits;
   parallel_region(marks.nnz, [&](int thread, int threads) {
     const auto share = share_of(static_cast<std::int64_t>(marks.words.size()), thread, threads);
+    auto row = part_of(row_ptr, rows, share.first * bits);
     for (auto w = share.first; w < share.last; ++w) {
       std::uint32_t word = 0;
       for (auto k = w * bits; k < std::min((w + 1) * bits, marks.nnz); ++k) {
-        word |= static_cast<std::uint32_t>(predicate(k)) << (k % bits);
+        row = part_near(row_ptr, row, rows, k);
+        word |= static_cast<std::uint32_t>(cut_out(row, k)) << (k % bits);
       }
       marks.words[static_cast<std::size_t>(w)] = word;
     }
@@ -62,29 +76,9 @@ void mark_words(const Predicate& predicate, Marks& marks) {
 }  // namespace
 
 template <class T>
-std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
-                                          const Array<std::int32_t>& row_of) {
-  std::vector<std::int64_t> counts;
-  const NonzeroSample sample(matrix.nnz);
-  for (const auto& rule : rules) {
-    with_predicate(matrix, rule, row_of.data(), nullptr, [&](const auto& cut_out) {
-      const auto count_share = [&](Share share) {
-        std::int64_t count = 0;
-        for (auto i = share.first; i < share.last; ++i) count += cut_out(sample.at(i)) ? 1 : 0;
-        return count;
-      };
-      counts.push_back(parallel_reduce(sample.size(), std::int64_t{0}, count_share, std::plus<>()));
-    });
-  }
-  return counts;
-}
-
-template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks) {
-  std::vector<std::int32_t> counts;
-  if (rule.cut == Cut::diagonals) counts = count_diagonals(matrix, row_of);
-  with_predicate(matrix, rule, row_of.data(), counts.data(),
-                 [&](const auto& predicate) { mark_words(predicate, marks); });
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks) {
+  with_predicate(matrix, rule, diagonals.data(),
+                 [&](const auto& cut_out, const auto* row_ptr) { mark_words(cut_out, row_ptr, matrix.rows, marks); });
 }
 
 template <class T>
@@ -127,29 +121,32 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 namespace {
 
 template <class T>
-Array<std::int32_t> rows_of_nonzeros(const CsrView<T>& matrix, Place place, Stream stream) {
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Stream stream) {
   if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) return device::rows_of_nonzeros(matrix, place, stream);
+    if (place.backend == Backend::cuda) return device::count_diagonals(matrix, place, stream);
   }
-  return host::rows_of_nonzeros(matrix);
+  return host::count_diagonals(matrix);
 }
 
 template <class T>
 std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
-                                          const Array<std::int32_t>& row_of, Stream stream) {
+                                          const Array<std::int32_t>& diagonals, Place place, Stream stream) {
   if constexpr (built_with_cuda) {
-    if (row_of.place().backend == Backend::cuda) return device::count_in_sample(matrix, rules, row_of, stream);
+    if (place.backend == Backend::cuda) return device::count_in_sample(matrix, rules, diagonals, place, stream);
   }
-  return host::count_in_sample(matrix, rules, row_of);
+  std::vector<std::int64_t> counts;
+  counts.reserve(rules.size());
+  for (const auto& rule : rules) counts.push_back(host::count_in_sample(matrix, rule, diagonals));
+  return counts;
 }
 
 template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& row_of, Marks& marks,
-          Stream stream) {
+void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks,
+          Place place, Stream stream) {
   if constexpr (built_with_cuda) {
-    if (row_of.place().backend == Backend::cuda) return device::mark(matrix, rule, row_of, marks, stream);
+    if (place.backend == Backend::cuda) return device::mark(matrix, rule, diagonals, marks, stream);
   }
-  host::mark(matrix, rule, row_of, marks);
+  host::mark(matrix, rule, diagonals, marks);
 }
 
 template <class T>
@@ -168,17 +165,18 @@ void fill_entries(const CsrView<T>& matrix, Split<T>& split, Entries which, Plac
   host::fill_entries(matrix, split, which);
 }
 
-// The only rule, or the one that saves most; nullptr where none saves anything.
+// The rule that saves most; nullptr where none saves enough.
 template <class T>
-const CutRule* best_rule(const CsrView<T>& matrix, std::span<const CutRule> rules, const Array<std::int32_t>& row_of,
-                         Stream stream) {
-  if (rules.size() == 1) return &rules.front();
-  const auto counts = count_in_sample(matrix, rules, row_of, stream);
+const CutRule* best_rule(const CsrView<T>& matrix, std::span<const CutRule> rules, const Array<std::int32_t>& diagonals,
+                         Place place, Stream stream) {
+  if (rules.size() == 1 && rules.front().least_saved == 0) return &rules.front();
+  const auto counts = count_in_sample(matrix, rules, diagonals, place, stream);
+  const auto size = static_cast<double>(NonzeroSample(matrix.nnz).size());
   const CutRule* best = nullptr;
   double most = 0;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const double saved = static_cast<double>(counts[i]) * rules[i].saved;
-    if (saved > most) best = &rules[i];
+    const double saved = static_cast<double>(counts[i]) * rules[i].saved / size;
+    if (saved > most && saved >= rules[i].least_saved) best = &rules[i];
     most = std::max(most, saved);
   }
   return best;
@@ -217,20 +215,25 @@ Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place p
   const auto stream = setup_stream(place);
   Split<T> split;
   {
-    const auto row_of = rows_of_nonzeros(matrix, place, stream);
-    const auto* rule = best_rule(matrix, rules, row_of, stream);
+    Array<std::int32_t> diagonals;
+    if (rules.front().cut == Cut::diagonals) diagonals = count_diagonals(matrix, place, stream);
+    const auto* rule = best_rule(matrix, rules, diagonals, place, stream);
     if (rule == nullptr) return split;
+    split.rule = *rule;
     split.marks = Marks(matrix.nnz, place);
-    mark(matrix, *rule, row_of, split.marks, stream);
+    mark(matrix, *rule, diagonals, split.marks, place, stream);
   }
   const auto cut = count_marked(split.marks, stream);
   if (cut == 0) return split;
   split.cut = part_of(matrix, cut, place);
   split.rest = part_of(matrix, matrix.nnz - cut, place);
   fill_offsets(matrix, split, place, stream);
-  fill_entries(matrix, split, Entries::columns_and_values, place, stream);
-  synchronize(place, stream);
   return split;
+}
+
+template <class T>
+void fill(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream) {
+  fill_entries(matrix, split, Entries::columns_and_values, place, stream);
 }
 
 template <class T>
@@ -263,6 +266,7 @@ void list_rows(Part<T>& part, std::int64_t listed, Place place) {
 
 #define AUTOSPMV_COCKTAIL(T)                                                   \
   template Split<T> split(const CsrView<T>&, std::span<const CutRule>, Place); \
+  template void fill(Split<T>&, const CsrView<T>&, Place, Stream);             \
   template void refresh(Split<T>&, const CsrView<T>&, Place, Stream);          \
   template void list_rows(Part<T>&, std::int64_t, Place);
 AUTOSPMV_COCKTAIL(float)

@@ -41,6 +41,21 @@ void expect_same(const HostCsr<T>& matrix, const std::vector<Offset>& offsets) {
   }
 }
 
+TYPED_TEST(CudaExtractionTest, RowsAloneAgreeWithHost) {
+  for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
+    SCOPED_TRACE(name);
+    const auto host = extract_row_features(matrix.view(), Place{});
+    const auto place = cuda_devices().front();
+    const auto offsets = Array<std::int64_t>::copy_of(matrix.row_ptr, place);
+    auto view = matrix.view();
+    view.row_ptr = static_cast<const std::int64_t*>(offsets.data());
+    const auto device = extract_row_features(view, place);
+    for (const auto& feature : feature_table()) {
+      EXPECT_EQ(feature.read(device), feature.read(host)) << feature.name;
+    }
+  }
+}
+
 TYPED_TEST(CudaExtractionTest, ValuesAloneAgreeWithHost) {
   for (const auto& [name, matrix] : test::scenarios<TypeParam>()) {
     SCOPED_TRACE(name);

@@ -317,6 +317,23 @@ TEST(FeatureTableTest, ReadsTheFieldItNames) {
   }
 }
 
+TEST(ExtractRowFeatures, SaysOfTheRowsWhatAllFeaturesSay) {
+  for (const auto& [name, matrix] : test::scenarios<double>()) {
+    SCOPED_TRACE(name);
+    const auto all = extract_features(matrix.view(), Place{});
+    const auto of_rows = extract_row_features(matrix.view(), Place{});
+    for (const auto& feature : feature_table()) {
+      const auto& feature_name = feature.name;
+      const bool is_size =
+          feature_name == "rows" || feature_name == "cols" || feature_name == "nnz" || feature_name == "empty_rows";
+      const bool is_of_rows =
+          feature_name.starts_with("npr") || feature_name.find("ell_padding") != std::string_view::npos;
+      EXPECT_EQ(feature.read(of_rows), is_size || is_of_rows ? feature.read(all) : feature.read(Features{}))
+          << feature_name;
+    }
+  }
+}
+
 TEST(ExtractValueFeatures, SaysOfTheValuesWhatAllFeaturesSay) {
   for (const auto& [name, matrix] : test::scenarios<double>()) {
     SCOPED_TRACE(name);

@@ -77,7 +77,10 @@ HostCsr<T> blocks_and_strays() {
 
 formats::cocktail::Split<double> cut_by(const CsrView<double>& matrix, const std::vector<CutRule>& rules,
                                         const Device& device) {
-  return formats::cocktail::split<double>(matrix, rules, device);
+  auto split = formats::cocktail::split<double>(matrix, rules, device);
+  if (split.cut.nnz > 0) formats::cocktail::fill(split, matrix, device, setup_stream(device));
+  synchronize(device, setup_stream(device));
+  return split;
 }
 
 // ---- The parts, by the definition of the cuts.
@@ -196,6 +199,17 @@ TEST(Cocktail, TakesNoBlocksWhereNoneIsDense) {
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(generate<double>("gen:pde:20"));
     EXPECT_EQ(cut_by(matrix.on(device), rules, device).cut.nnz, 0);
+  }
+}
+
+TEST(Cocktail, CutsNothingOutThatSavesTooLittle) {
+  const auto source = bands_and_strays<double>(1000, 7, 3);
+  for (const auto& device : devices()) {
+    const auto matrix = matrix_of(source);
+    CutRule rule{.cut = Cut::diagonals, .least = 700, .least_saved = 0.95};
+    EXPECT_EQ(cut_by(matrix.on(device), {rule}, device).cut.nnz, 0);
+    rule.least_saved = 0.85;  // 7 of 7.7 column indices a row
+    EXPECT_GT(cut_by(matrix.on(device), {rule}, device).cut.nnz, 0);
   }
 }
 
