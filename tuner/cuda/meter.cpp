@@ -94,7 +94,6 @@ class CudaTimedProduct final : public TimedProduct {
     const double once = events_.time(stream_, [&] { launch_(stream_); });
     repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
     graph_ = std::make_unique<Graph>(launch_, repetitions_, graph_events_, stream_);
-    graph_->replay(stream_);
   }
 
   double warm_sample() override {
