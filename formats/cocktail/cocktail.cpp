@@ -36,19 +36,20 @@ std::int64_t longest_ordinary_row(const Features& features) {
   return std::max<std::int64_t>(32, percentile_99(features));
 }
 
-// The share of CSR's bytes that diagonals and blocks must save: the second product reads y again, and both wait for
-// their own last threads.
-constexpr double least_gain = 0.2;
+// The share of all column indices that diagonals and blocks must do without, so that a fifth of CSR's bytes is saved:
+// the second product reads y again, and both wait for their own last threads.
+template <class T>
+constexpr double least_saved = 0.2 * (4 + sizeof(T)) / 4;
 
 // `features` need no more than the sizes, but for long rows.
 template <class T>
 std::vector<CutRule> rules_for(Cut cut, const Features& features) {
   if (cut == Cut::rows) return {{.cut = cut, .least = longest_ordinary_row(features) + 1}};
-  constexpr double least_saved = least_gain * (4 + sizeof(T)) / 4;
   if (cut == Cut::diagonals) {
     const double least = std::ceil(slot_cost<T> * static_cast<double>(features.rows));
-    return {
-        {.cut = cut, .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least)), .least_saved = least_saved}};
+    return {{.cut = cut,
+             .least = std::max<std::int64_t>(1, static_cast<std::int64_t>(least)),
+             .least_saved = least_saved<T>}};
   }
   std::vector<CutRule> sizes;
   for (const int b : block_sizes) {
@@ -58,7 +59,7 @@ std::vector<CutRule> rules_for(Cut cut, const Features& features) {
                      .least = static_cast<std::int64_t>(least),
                      .block = b,
                      .saved = 1 - 1 / area,
-                     .least_saved = least_saved});
+                     .least_saved = least_saved<T>});
   }
   return sizes;
 }
@@ -114,14 +115,14 @@ std::optional<Refusal> refuse_useless(Cut cut, const Features& features) {
   if (find_format<T>("bsr") == nullptr) return Refusal{"blocks: this build has no format 'bsr'"};
   if (!features.sorted_columns) return Refusal{"blocks: columns are not sorted, or repeated"};
   if (all_diagonals_are_dense<T>(features)) return Refusal{"blocks: all diagonals are dense, and need no columns"};
-  constexpr double least = 0.1;
   constexpr double all = 0.9;
   double most = 0;
   for (std::size_t size = 0; size < block_sizes.size(); ++size) {
     if (features.block_fill[size] > all) return Refusal{"blocks: practically all of them are full, there is no rest"};
-    most = std::max(most, most_in_blocks<T>(features, size));
+    const double area = block_sizes[size] * block_sizes[size];
+    most = std::max(most, most_in_blocks<T>(features, size) * (1 - 1 / area));
   }
-  if (most < least) return Refusal{"blocks: too few nonzeros can lie in dense ones"};
+  if (most < least_saved<T>) return Refusal{"blocks: too few nonzeros can lie in dense ones"};
   return std::nullopt;
 }
 

@@ -8,7 +8,8 @@
 
 namespace autospmv::formats {
 
-/// Which of its lines an L2 should evict first; among the arguments of a kernel. cache_policy.hpp chooses it.
+/// Which of its lines an L2 should evict first; cache_policy.hpp chooses it. One argument of a kernel, for all of its
+/// loads: the compiler does not move loads by one policy ahead of those by another, nor of what waits for these.
 struct CachePolicy {
   static constexpr int all = 16;
 
