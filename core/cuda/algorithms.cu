@@ -12,13 +12,6 @@ namespace autospmv::cuda {
 
 namespace {
 
-struct Larger {
-  template <class V>
-  __host__ __device__ V operator()(const V& a, const V& b) const {
-    return a < b ? b : a;
-  }
-};
-
 struct Total {
   __host__ __device__ std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a + b; }
 };
@@ -38,12 +31,6 @@ template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream) {
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceScan::ExclusiveSum(scratch, bytes, in, out, size, stream.handle);
-  });
-}
-
-void running_maximum(const std::int32_t* in, std::int32_t* out, std::int64_t size, Place place, Stream stream) {
-  with_scratch(place, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::InclusiveScan(scratch, bytes, in, out, Larger{}, size, stream.handle);
   });
 }
 

@@ -13,9 +13,6 @@ namespace autospmv::cuda {
 template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream);
 
-/// out[i] = the largest of in[0], ..., in[i], for size elements; in and out may be the same.
-void running_maximum(const std::int32_t* in, std::int32_t* out, std::int64_t size, Place place, Stream stream);
-
 /// The sum of 32-bit integers that may exceed 32 bits; waits for the stream.
 std::int64_t sum_wide(const std::int32_t* in, std::int64_t size, Place place, Stream stream);
 

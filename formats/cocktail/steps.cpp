@@ -7,7 +7,6 @@
 #include "core/parallel.hpp"
 #include "core/search.hpp"
 #include "formats/cocktail/cocktail.hpp"
-#include "formats/common/row_partition.hpp"
 
 namespace autospmv::formats::cocktail {
 
