@@ -95,22 +95,20 @@ struct InDenseBlock {
   std::int64_t least;
 
   AUTOSPMV_HD bool operator()(std::int64_t row_of_k, std::int64_t k) const {
-    const std::int64_t first_row = row_of_k / block * block;
-    const std::int64_t first_column = col_idx[k] / block * block;
+    // Divisions and searches of 64 bits would cost more than all the rest.
+    const auto size = static_cast<std::uint32_t>(block);
+    const auto column = static_cast<std::uint32_t>(col_idx[k]);
+    const auto first_column = static_cast<std::int32_t>(column - column % size);
+    const auto first_row = row_of_k - static_cast<std::uint32_t>(row_of_k) % size;
     std::int64_t count = 0;
     for (std::int64_t row = first_row; row < first_row + block && row < rows; ++row) {
-      const std::int64_t end = row_ptr[row + 1];
+      const std::int32_t* const columns = col_idx + row_ptr[row];
+      const auto length = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
+      const auto before = [&](std::int32_t i) { return columns[i] < first_column; };
       // Columns of a row differ, so it has at most `block` of them here.
-      for (auto i = first_from(row_ptr[row], end, first_column); i < end && col_idx[i] < first_column + block; ++i) {
-        ++count;
-      }
+      for (auto i = partition_point(0, length, before); i < length && columns[i] - first_column < block; ++i) ++count;
     }
     return count >= least;
-  }
-
- private:
-  [[nodiscard]] AUTOSPMV_HD std::int64_t first_from(std::int64_t low, std::int64_t high, std::int64_t column) const {
-    return partition_point(low, high, [&](std::int64_t k) { return col_idx[k] < column; });
   }
 };
 

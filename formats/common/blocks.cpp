@@ -93,6 +93,7 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
   auto pattern = find_blocks(matrix, layout, device, stream);
   if (!pattern) return Refusal{pattern.reason()};
 
+  blocks.sorted_rows = pattern->sorted_rows;
   const bool in_place = blocks.slice == 1;
   const auto chunks =
       in_place ? static_cast<std::int64_t>(pattern->block_columns.size()) : lay_out(*pattern, blocks, device, stream);

@@ -51,6 +51,7 @@ struct BlockMatrix {
   std::int64_t block_rows = 0;
   std::int64_t slice = 1;  ///< C
   std::int64_t slices = 0;
+  bool sorted_rows = false;           ///< CUDA: whether the columns of every row of the matrix increase
   Array<std::int32_t> slice_chunks;   ///< slices + 1 offsets, in chunks; with C = 1 the block_ptr of BSR
   Array<std::int32_t> block_columns;  ///< one a block slot
   EncodedValues<T> values;            ///< r c a block slot, and read_past more that hold nothing

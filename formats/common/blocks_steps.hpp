@@ -9,6 +9,7 @@ namespace autospmv::formats {
 struct BlockPattern {
   Array<std::int32_t> block_ptr;      ///< block rows + 1 offsets
   Array<std::int32_t> block_columns;  ///< increasing within each block row
+  bool sorted_rows = false;           ///< CUDA: whether the columns of every row of the matrix increase
 };
 
 inline constexpr std::int64_t most_blocks = max_narrow_nnz;

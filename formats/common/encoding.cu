@@ -69,29 +69,55 @@ __global__ void __launch_bounds__(default_block)
   }
 }
 
-// A warp a unit: once for its smallest column, once to write.
+// blockDim.x threads a unit, a warp or several: once for its smallest column, once to write.
 template <class Distance>
-__global__ void shorten_kernel(const std::int32_t* columns, SlotUnits units, Distance* distances, std::int32_t* bases,
-                               std::int32_t* too_far) {
+__global__ void __launch_bounds__(default_block)
+    shorten_kernel(const std::int32_t* columns, SlotUnits units, Distance* distances, std::int32_t* bases,
+                   std::int32_t* too_far) {
   constexpr auto padding = std::numeric_limits<Distance>::max();
-  const auto unit = first_slot() / warp_size;
+  constexpr int in_flight = 8;
+  constexpr unsigned all_lanes = 0xffffffffU;
+  __shared__ unsigned base_of_warp[default_block / warp_size];
+  const auto unit = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  // Units of many warps have a block of their own, so that all of it leaves here or none.
   if (unit >= units.count) return;
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const auto first = units.offsets[unit] * units.width;
+  const int warps = static_cast<int>(blockDim.x) / warp_size;
+  const auto first = units.offsets[unit] * units.width + threadIdx.x;
   const auto last = units.offsets[unit + 1] * units.width;
+  // Calls body(slot, column), with the loads of several slots under way together.
+  const auto for_each_slot = [&](const auto& body) {
+    for (auto slot = first; slot < last; slot += in_flight * blockDim.x) {
+      std::int32_t column[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        if (slot + i * blockDim.x < last) column[i] = columns[slot + i * blockDim.x];
+      }
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        if (slot + i * blockDim.x < last) body(slot + i * blockDim.x, column[i]);
+      }
+    }
+  };
   // As an unsigned number, -1 is the largest.
   unsigned base = 0x7fffffffU;
-  for (auto slot = first + lane; slot < last; slot += warp_size) base = min(base, static_cast<unsigned>(columns[slot]));
+  for_each_slot([&](std::int64_t, std::int32_t column) { base = min(base, static_cast<unsigned>(column)); });
   __syncwarp();
   for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    base = min(base, __shfl_xor_sync(0xffffffffU, base, distance));
+    base = min(base, __shfl_xor_sync(all_lanes, base, distance));
   }
-  if (lane == 0) bases[unit] = static_cast<std::int32_t>(base);
-  for (auto slot = first + lane; slot < last; slot += warp_size) {
-    const unsigned distance = columns[slot] < 0 ? padding : static_cast<unsigned>(columns[slot]) - base;
-    if (columns[slot] >= 0 && distance >= padding) *too_far = 1;
+  if (warps > 1) {
+    if (threadIdx.x % warp_size == 0) base_of_warp[threadIdx.x / warp_size] = base;
+    __syncthreads();
+    for (int warp = 0; warp < warps; ++warp) base = min(base, base_of_warp[warp]);
+  }
+  if (threadIdx.x == 0) bases[unit] = static_cast<std::int32_t>(base);
+  bool far = false;
+  for_each_slot([&](std::int64_t slot, std::int32_t column) {
+    const unsigned distance = column < 0 ? padding : static_cast<unsigned>(column) - base;
+    far = far || (column >= 0 && distance >= padding);
     distances[slot] = static_cast<Distance>(distance);
-  }
+  });
+  if (far) *too_far = 1;
 }
 
 Array<std::int32_t> cleared_flag(Place place, Stream stream) {
@@ -147,7 +173,11 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
              Array<std::int32_t>& bases, Stream stream) {
   auto too_far = cleared_flag(columns.place(), stream);
   if (units.count > 0) {
-    shorten_kernel<<<cuda::grid_for(units.count * warp_size), default_block, 0, stream.handle>>>(
+    // A warp has a batch or two of the slots of most units; where they are many more, a block has.
+    constexpr std::int64_t many = 32 * warp_size;
+    const bool wide = static_cast<std::int64_t>(columns.size()) > many * units.count;
+    const dim3 block = wide ? dim3(default_block) : dim3(warp_size, default_block / warp_size);
+    shorten_kernel<<<cuda::grid_for(units.count, static_cast<int>(block.y)), block, 0, stream.handle>>>(
         columns.data(), units, distances.data(), bases.data(), too_far.data());
     cuda::check_launch();
   }

@@ -15,14 +15,15 @@ constexpr int default_unroll = 4;
 
 __device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// Keys that sort by window, then by decreasing length.
-template <class Offset>
-__global__ void sort_keys_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t window, std::uint64_t* keys,
-                                 std::int32_t* order) {
+// Keys that sort by window, then by decreasing length, for which length_bits are enough.
+template <class Key, class Offset>
+__global__ void sort_keys_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t window, int length_bits,
+                                 Key* keys, std::int32_t* order) {
   const auto row = global_thread();
   if (row >= rows) return;
-  const auto length = static_cast<std::uint64_t>(row_ptr[row + 1] - row_ptr[row]);
-  keys[row] = static_cast<std::uint64_t>(row / window) << 32 | (0xffffffffU - length);
+  const auto length = static_cast<Key>(row_ptr[row + 1] - row_ptr[row]);
+  const Key longest = (Key{1} << length_bits) - 1;
+  keys[row] = static_cast<Key>(row / window) << length_bits | (longest - length);
   order[row] = static_cast<std::int32_t>(row);
 }
 
@@ -88,11 +89,24 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView
   if (sliced.lengths != nullptr && first_entry == 0) sliced.lengths[position] = static_cast<std::int32_t>(length);
   const std::int64_t start = sliced.slice_chunks[slice];
   const std::int64_t chunks = sliced.slice_chunks[slice + 1] - start;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    const auto slot = (start + chunk) * stride + lane;
-    const auto entry = chunk * threads + first_entry;
-    columns[slot] = entry < length ? matrix.col_idx[first + entry] : -1;
-    values[slot] = entry < length ? matrix.values[first + entry] : T{0};
+  // The loads of several chunks are under way together: a store would keep the next ones waiting.
+  constexpr int in_flight = 4;
+  for (std::int64_t chunk = 0; chunk < chunks; chunk += in_flight) {
+    std::int32_t column[in_flight];
+    T value[in_flight];
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const auto entry = (chunk + i) * threads + first_entry;
+      column[i] = entry < length ? matrix.col_idx[first + entry] : -1;
+      value[i] = entry < length ? matrix.values[first + entry] : T{0};
+    }
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      if (chunk + i >= chunks) break;
+      const auto slot = (start + chunk + i) * stride + lane;
+      columns[slot] = column[i];
+      values[slot] = value[i];
+    }
   }
 }
 
@@ -196,18 +210,27 @@ __global__ void multiply_kernel(SlicedView sliced, Columns columns, Values value
 
 template <class T>
 Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Place place, Stream stream) {
-  Array<std::uint64_t> keys(static_cast<std::size_t>(matrix.rows), place);
-  Array<std::int32_t> order(static_cast<std::size_t>(matrix.rows), place);
-  std::visit(
-      [&](const auto* row_ptr) {
-        sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, matrix.rows, window, keys.data(), order.data());
-      },
-      matrix.row_ptr);
-  cuda::check_launch();
-  int window_bits = 0;
-  while ((matrix.rows - 1) / window >> window_bits != 0) ++window_bits;
-  cuda::sort_pairs(keys, order, 32 + window_bits, stream);
+  const auto rows = static_cast<std::size_t>(matrix.rows);
+  Array<std::int32_t> order(rows, place);
+  if (rows == 0) return order;
+  const int length_bits = std::bit_width(static_cast<std::uint64_t>(matrix.nnz));
+  const int window_bits = std::bit_width(static_cast<std::uint64_t>((matrix.rows - 1) / window));
+  const auto sort_by = [&](auto keys) {
+    std::visit(
+        [&](const auto* row_ptr) {
+          sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+              row_ptr, matrix.rows, window, length_bits, keys.data(), order.data());
+        },
+        matrix.row_ptr);
+    cuda::check_launch();
+    cuda::sort_pairs(keys, order, window_bits + length_bits, stream);
+  };
+  // The sort passes over all keys for every few bits of them, so bits that all share are left out.
+  if (window_bits + length_bits < 32) {
+    sort_by(Array<std::uint32_t>(rows, place));
+  } else {
+    sort_by(Array<std::uint64_t>(rows, place));
+  }
   return order;
 }
 

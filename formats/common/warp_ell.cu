@@ -1,5 +1,5 @@
 #include "core/cuda/check.hpp"
-#include "core/search.hpp"
+#include "core/cuda/warp_search.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/warp_ell_steps.hpp"
@@ -83,26 +83,51 @@ __global__ void assign_lanes_kernel(const Offset* row_ptr, const std::int32_t* o
   group_chunks[group] = static_cast<std::int32_t>((length + lanes - 1) / lanes);
 }
 
-// A warp a chunk, however long its row is.
+// A warp a few neighbouring chunks, however long their rows are: the search for the first of their groups costs more
+// than a chunk.
+constexpr int chunks_of_warp = 8;
+
 template <class T, class Offset>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllView<T> ell, std::int64_t chunks,
                             std::int32_t* columns, T* values) {
-  const auto slot = global_thread();
-  const auto chunk = slot / group_lanes;
-  if (chunk >= chunks) return;
+  constexpr int in_flight = 4;
+  const auto begin = global_thread() / group_lanes * chunks_of_warp;
+  if (begin >= chunks) return;
   const int lane = lane_of_thread();
-  const auto group = part_of(ell.group_chunks, ell.groups, chunk);
-  const auto row = ell.row_of_lane[group * group_lanes + lane];
-  const unsigned begins = __ballot_sync(all_lanes, begins_row(row, lane));
-  const unsigned up_to_mine = all_lanes >> (group_lanes - 1 - lane);
-  const int first = group_lanes - 1 - __clz(static_cast<int>(begins & up_to_mine));
-  const unsigned after = begins & ~up_to_mine;
-  const int last = after == 0 ? group_lanes : __ffs(static_cast<int>(after)) - 1;
-  const std::int64_t entry = (chunk - ell.group_chunks[group]) * (last - first) + (lane - first);
-  const std::int64_t source = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) + entry : 0;
-  const bool inside = row >= 0 && source < static_cast<std::int64_t>(row_ptr[row + 1]);
-  columns[slot] = inside ? matrix.col_idx[source] : -1;
-  values[slot] = inside ? matrix.values[source] : T{0};
+  const auto end = min(static_cast<long long>(begin + chunks_of_warp), static_cast<long long>(chunks));
+  auto group = cuda::part_of_by_warp(ell.group_chunks, ell.groups, begin);
+  for (auto chunk = begin; chunk < end;) {
+    const std::int64_t first_chunk = ell.group_chunks[group];
+    const auto last_chunk = min(static_cast<long long>(ell.group_chunks[group + 1]), end);
+    const auto row = ell.row_of_lane[group * group_lanes + lane];
+    const unsigned begins = __ballot_sync(all_lanes, begins_row(row, lane));
+    const unsigned up_to_mine = all_lanes >> (group_lanes - 1 - lane);
+    const int first = group_lanes - 1 - __clz(static_cast<int>(begins & up_to_mine));
+    const unsigned after = begins & ~up_to_mine;
+    const int last = after == 0 ? group_lanes : __ffs(static_cast<int>(after)) - 1;
+    const std::int64_t stop = row >= 0 ? static_cast<std::int64_t>(row_ptr[row + 1]) : 0;
+    std::int64_t source = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) : 0;
+    source += (chunk - first_chunk) * (last - first) + (lane - first);
+    for (; chunk < last_chunk; chunk += in_flight) {
+      std::int32_t column[in_flight];
+      T value[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i, source += last - first) {
+        const bool inside = chunk + i < last_chunk && source < stop;
+        column[i] = inside ? matrix.col_idx[source] : -1;
+        value[i] = inside ? matrix.values[source] : T{0};
+      }
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        if (chunk + i >= last_chunk) break;
+        const auto slot = (chunk + i) * group_lanes + lane;
+        columns[slot] = column[i];
+        values[slot] = value[i];
+      }
+    }
+    chunk = last_chunk;
+    ++group;
+  }
 }
 
 // The entries of one lane in the chunks first, first + step, ... before last: all loads of a batch before their first
@@ -203,7 +228,8 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, co
 
 template <class T>
 void fill(const CsrView<T>& matrix, WarpEll<T>& ell, Stream stream) {
-  const auto grid = cuda::grid_for(ell.chunks() * group_lanes);
+  const auto warps = (ell.chunks() + chunks_of_warp - 1) / chunks_of_warp;
+  const auto grid = cuda::grid_for(warps * group_lanes);
   std::visit(
       [&](const auto* row_ptr) {
         fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks(),

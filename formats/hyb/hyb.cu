@@ -1,6 +1,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "formats/common/each_nonzero.cuh"
 #include "formats/hyb/hyb.hpp"
 
 namespace autospmv::formats::hyb::device {
@@ -15,20 +16,16 @@ __global__ void count_kernel(const Offset* row_ptr, std::int64_t rows, std::int6
   counts[row] = past > 0 ? past : 0;
 }
 
-// A warp a row: the rows that have a rest are the long ones.
+// Every warp has as many entries as any other, however they are spread over the rows.
 template <class T, class Offset>
-__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int64_t width,
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int64_t width, std::int64_t entries,
                             const std::int64_t* first_of_row, std::int32_t* rows, std::int32_t* columns, T* values) {
-  const auto row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
-  if (row >= matrix.rows) return;
-  const auto first = first_of_row[row];
-  const auto entries = first_of_row[row + 1] - first;
-  const std::int64_t source = row_ptr[row] + width;
-  for (std::int64_t i = threadIdx.x % cuda::warp_size; i < entries; i += cuda::warp_size) {
-    rows[first + i] = static_cast<std::int32_t>(row);
-    columns[first + i] = matrix.col_idx[source + i];
-    values[first + i] = matrix.values[source + i];
-  }
+  cuda_steps::for_each_nonzero(first_of_row, matrix.rows, entries, [&](std::int64_t row, std::int64_t entry) {
+    const std::int64_t source = row_ptr[row] + width + (entry - first_of_row[row]);
+    rows[entry] = static_cast<std::int32_t>(row);
+    columns[entry] = matrix.col_idx[source];
+    values[entry] = matrix.values[source];
+  });
 }
 
 }  // namespace
@@ -53,8 +50,9 @@ void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<
   if (rest.entries() == 0) return;
   std::visit(
       [&](const auto* row_ptr) {
-        fill_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, width, rest.first_of_row.data(), rest.rows.data(), rest.columns.data(), values.data());
+        fill_kernel<<<cuda_steps::grid_for_nonzeros(rest.entries()), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, width, rest.entries(), rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
+            values.data());
       },
       matrix.row_ptr);
   cuda::check_launch();
