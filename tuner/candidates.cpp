@@ -46,7 +46,7 @@ constexpr std::int64_t work_of_predictions = 1 << 20;
 // The best of many predictions has mostly been lucky: the smallest of n errors lies about sqrt(2 log n) standard
 // deviations below their mean. Errors within a format resemble each other, so that less of it counts: how much was
 // searched for by replaying exhaustive runs of 147 matrices on an H200, each predicted from all others.
-constexpr double luck = 0.36;
+constexpr double luck = 0.4118;
 
 // By how many standard deviations an estimate of a format with so many candidates counts as slower than expected.
 double caution(int candidates) { return luck * std::sqrt(2 * std::log1p(candidates)); }
@@ -91,7 +91,11 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
                                          std::int64_t csr_bytes) {
   const double most_bytes = limits.memory_factor * static_cast<double>(csr_bytes);
   std::map<std::string_view, int> candidates;
-  for (const auto& prospect : prospects) candidates[prospect.candidate.format] += prospect.admitted() ? 1 : 0;
+  for (const auto& prospect : prospects) {
+    // The cost model says nothing of how far it may be off.
+    const bool is_known = prospect.admitted() && prospect.prediction.tier != Tier::model;
+    candidates[prospect.candidate.format] += is_known ? 1 : 0;
+  }
   std::vector<std::pair<double, const Prospect*>> ranked;
   for (const auto& prospect : prospects) {
     const bool allowed = prospect.admitted() && (prospect.deterministic || !limits.deterministic) &&

@@ -163,7 +163,15 @@ TEST(Blocks, Slices) {
 
 TEST(Blocks, FullBlocksOfAMesh) {
   const auto matrix = generate<double>("gen:fem:5:3");
-  for (const std::int64_t slice : {1, 4, 32, 0}) expect_blocks(matrix, {3, 3, slice});
+  auto unsorted = matrix;
+  for (std::size_t row = 0; row + 1 < matrix.row_ptr.size(); ++row) {
+    std::reverse(unsorted.col_idx.begin() + matrix.row_ptr[row], unsorted.col_idx.begin() + matrix.row_ptr[row + 1]);
+    std::reverse(unsorted.values.begin() + matrix.row_ptr[row], unsorted.values.begin() + matrix.row_ptr[row + 1]);
+  }
+  for (const std::int64_t slice : {1, 4, 32, 0}) {
+    expect_blocks(matrix, {3, 3, slice});
+    expect_blocks(unsorted, {3, 3, slice});
+  }
   const auto built = formats::build_blocks(matrix.view(), {3, 3, 1}, host_device());
   EXPECT_EQ(static_cast<std::int64_t>(built->block_columns.size()) * 9, matrix.nnz());
 }

@@ -150,12 +150,12 @@ TEST(AllProspects, AreThereForASearch) {
 TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
   std::vector<Prospect> prospects(3);
   prospects[0].candidate.format = "wild";
-  prospects[0].prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 3};
+  prospects[0].prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 3, .tier = Tier::neighbour};
   prospects[1].candidate.format = "sure";
-  prospects[1].prediction = {.seconds = 1.1e-6, .setup_seconds = 0, .deviation = 0.01};
+  prospects[1].prediction = {.seconds = 1.1e-6, .setup_seconds = 0, .deviation = 0.01, .tier = Tier::neighbour};
   prospects[1].cost.storage_bytes = 1000;
   prospects[2].candidate.format = "slow";
-  prospects[2].prediction = {.seconds = 9e-6, .setup_seconds = 0, .deviation = 0.01};
+  prospects[2].prediction = {.seconds = 9e-6, .setup_seconds = 0, .deviation = 0.01, .tier = Tier::neighbour};
   EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects[1]);
   EXPECT_EQ(by_estimate(prospects, {.memory_factor = 1}, 100).size(), 2U);
   prospects[1].refusal = "no";
@@ -164,6 +164,20 @@ TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
   prospects[1].refusal.clear();
   prospects[1].prediction.setup_seconds = 1e-3;
   EXPECT_NE(by_estimate(prospects, {.expected_calls = 10}, 100).front(), &prospects[1]);
+}
+
+TEST(ByEstimate, DiscountsTheLuckOfTheBestOfMany) {
+  std::vector<Prospect> prospects(51);
+  for (auto& prospect : prospects) {
+    prospect.candidate.format = "many";
+    prospect.prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 0.2, .tier = Tier::neighbour};
+  }
+  prospects.back().candidate.format = "one";
+  prospects.back().prediction.seconds = 1.05e-6;
+  EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects.back());
+  // Where nothing is known of any matrix, what is off is off alike.
+  for (auto& prospect : prospects) prospect.prediction.tier = Tier::model;
+  EXPECT_NE(by_estimate(prospects, {}, 100).front(), &prospects.back());
 }
 
 TEST(Tune, EstimatesWithoutATrial) {
