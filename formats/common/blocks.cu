@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/search.hpp"
@@ -356,7 +358,7 @@ __global__ void __launch_bounds__(large_block)
 // Block rows of a group: of a slice as many as write whole sectors of 32 bytes.
 template <class T>
 int block_rows_together(const BlockMatrix<T>& blocks) {
-  return static_cast<int>(std::min<std::int64_t>(blocks.slice, 32 / sizeof(T)));
+  return static_cast<int>(std::gcd<std::int64_t, std::int64_t>(blocks.slice, 32 / sizeof(T)));
 }
 
 }  // namespace
