@@ -83,10 +83,12 @@ __device__ int list_alike(const Rows<Offset>& matrix, std::int64_t block_row, st
   return count;
 }
 
-// The blocks of each row into buffers.from(); false where there is no room for them. Rows must be sorted: where they
-// are not, the lists are of no use.
+// What became of the lists of a block row's rows.
+enum class Listed : std::uint8_t { all, no_room, unsorted };
+
+// The blocks of each row into buffers.from(). Rows must be sorted.
 template <int Threads, class Offset>
-__device__ bool list_rows(const Rows<Offset>& matrix, std::int64_t block_row, const Buffers& buffers, Lists& lists,
+__device__ Listed list_rows(const Rows<Offset>& matrix, std::int64_t block_row, const Buffers& buffers, Lists& lists,
                           std::int32_t* faults) {
   constexpr int in_flight = 4;
   const int thread = Team<Threads>::thread();
@@ -133,12 +135,13 @@ __device__ bool list_rows(const Rows<Offset>& matrix, std::int64_t block_row, co
     }
   }
   report(fault, faults);
+  if (Team<Threads>::any((fault & unsorted) != 0)) return Listed::unsorted;
   if (thread < matrix.r && lists.row_begin[thread] == nonzeros) lists.first[thread] = count;
   if (thread == matrix.r) lists.first[thread] = count;
   Team<Threads>::sync();
   if (thread < matrix.r) lists.length[thread] = lists.first[thread + 1] - lists.first[thread];
   Team<Threads>::sync();
-  return count <= buffers.room;
+  return count <= buffers.room ? Listed::all : Listed::no_room;
 }
 
 // Merges two neighbouring lists into one that begins where the first does, what both have once. An element's place is
@@ -200,8 +203,12 @@ template <class Offset>
 __global__ void find_alike_kernel(Rows<Offset> matrix, std::int64_t block_rows, Found found) {
   const auto block_row = global_thread() / cuda::warp_size;
   if (block_row >= block_rows) return;
-  if (matrix.first_of(block_row + 1) - matrix.first_of(block_row) > most_nonzeros) report(too_long, found.faults);
-  const int count = list_alike(matrix, block_row, found.columns + matrix.first_of(block_row), found.faults);
+  int count = 0;
+  if (matrix.first_of(block_row + 1) - matrix.first_of(block_row) > most_nonzeros) {
+    report(too_long, found.faults);
+  } else {
+    count = list_alike(matrix, block_row, found.columns + matrix.first_of(block_row), found.faults);
+  }
   if (threadIdx.x % cuda::warp_size == 0) found.counts[block_row] = count >= 0 ? count : unlike;
 }
 
@@ -210,8 +217,9 @@ template <int Threads, class Offset>
 __device__ void find_unlike(const Rows<Offset>& matrix, std::int64_t block_row, Buffers buffers, Lists& lists,
                             const Found& found) {
   const int thread = Team<Threads>::thread();
-  if (!list_rows<Threads>(matrix, block_row, buffers, lists, found.faults)) {
-    if (thread == 0) found.counts[block_row] = too_many;
+  const auto listed = list_rows<Threads>(matrix, block_row, buffers, lists, found.faults);
+  if (listed != Listed::all) {
+    if (thread == 0) found.counts[block_row] = listed == Listed::no_room ? too_many : 0;
     return;
   }
   for (int count = matrix.r; count > 1; count = (count + 1) / 2) {

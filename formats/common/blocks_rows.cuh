@@ -76,6 +76,14 @@ struct Team {
       __syncthreads();
     }
   }
+  /// Whether any thread of the team says yes.
+  __device__ static bool any(bool yes) {
+    if constexpr (is_warp) {
+      return __any_sync(all_lanes, static_cast<int>(yes)) != 0;
+    } else {
+      return __syncthreads_or(static_cast<int>(yes)) != 0;
+    }
+  }
   /// How many threads before this one say yes; `total` is how many of the team do.
   __device__ static int count_before(bool yes, int& total) {
     const unsigned of_warp = __ballot_sync(all_lanes, static_cast<int>(yes));
