@@ -12,13 +12,13 @@ namespace autospmv {
 
 namespace {
 
-// The one place of a name. There are a few dozen.
+// The one place of a name. There are a few dozen. Never destroyed: parameters live in statics that go at any time.
 std::string_view known_name(std::string_view name) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> names;
+  static auto* const names = new std::set<std::string, std::less<>>;
   const std::scoped_lock lock(mutex);
-  const auto at = names.find(name);
-  return at != names.end() ? *at : *names.emplace(name).first;
+  const auto at = names->find(name);
+  return at != names->end() ? *at : *names->emplace(name).first;
 }
 
 }  // namespace

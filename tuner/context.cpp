@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -61,6 +62,8 @@ std::optional<Effort> parse_effort(std::string_view name) {
 
 Context::Context(const ContextOptions& options)
     : id_(next_id()),
+      // Meets every format: what the background uses of them lives longer than a context that is static itself.
+      catalogue_(format_catalogue()),
       recheck_share_(options.recheck_share),
       effort_(options.effort),
       limits_(options.limits),
@@ -68,6 +71,12 @@ Context::Context(const ContextOptions& options)
   device_ = chosen_device(options, *this);
   database_ = chosen_database(options, *this);
   if (effort_ == Effort::online) (void)workers();
+}
+
+// What runs in the background ends before the members go that it reads.
+Context::~Context() {
+  ending_ = true;
+  workers_.reset();
 }
 
 // Bare text: as a format string, the braces of a message would be read as its fields.
@@ -122,7 +131,7 @@ std::shared_ptr<const Experience<T>> Context::experience() const {
     if (tuned - learned.tuned < enough) return known;
   }
   const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
-  const auto trials_of = [database = database_, catalogue = format_catalogue()](const TrialKey& key) {
+  const auto trials_of = [database = database_, catalogue = catalogue_](const TrialKey& key) {
     return database->passed(key, catalogue);
   };
   auto experience = std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model());
@@ -138,10 +147,32 @@ std::shared_ptr<const Experience<T>> Context::known_experience() const {
   return std::get<Learned<T>>(learned_).experience;
 }
 
+template <Scalar T>
+void Context::read_ahead() const {
+  if (device_.backend == Backend::host) return;
+  auto& learned = std::get<Learned<T>>(learned_);
+  std::shared_ptr<const Experience<T>> experience;
+  {
+    const std::scoped_lock lock(learning_);
+    if (learned.ahead == learned.experience) return;
+    experience = learned.ahead = learned.experience;
+  }
+  workers().run([this, experience = std::move(experience)] {
+    try {
+      while (!ending_ && experience->read_ahead()) {
+      }
+    } catch (const std::exception& error) {
+      this->error(std::string("reading ahead: ") + error.what());
+    }
+  });
+}
+
 template std::shared_ptr<const Experience<float>> Context::experience() const;
 template std::shared_ptr<const Experience<double>> Context::experience() const;
 template std::shared_ptr<const Experience<float>> Context::known_experience() const;
 template std::shared_ptr<const Experience<double>> Context::known_experience() const;
+template void Context::read_ahead<float>() const;
+template void Context::read_ahead<double>() const;
 
 bool Context::recheck_due() const {
   recheck_ += recheck_share_;

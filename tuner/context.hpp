@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -49,6 +50,9 @@ class Context {
  public:
   /// Throws Error where the database belongs to a newer version of this library.
   explicit Context(const ContextOptions& options = {});
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   /// The one that auto_spmv(A, x, y) uses: made on its first use, from ContextOptions{}.
   static Context& instance();
@@ -89,6 +93,11 @@ class Context {
   template <Scalar T>
   [[nodiscard]] std::shared_ptr<const Experience<T>> known_experience() const;
 
+  /// Reads in the background what predictions for the next matrices will ask experience() for. Nothing where products
+  /// run on the host: it would slow them down.
+  template <Scalar T>
+  void read_ahead() const;
+
   /// Says that a matrix was tuned.
   void note_tuned() const { ++tuned_; }
 
@@ -98,6 +107,7 @@ class Context {
 
  private:
   std::uint64_t id_;
+  std::string catalogue_;
   mutable std::mutex tuning_;
   mutable std::once_flag copy_measured_;
   mutable double copy_bandwidth_ = 0;
@@ -106,6 +116,7 @@ class Context {
     std::mutex reading;
     std::shared_ptr<const Experience<T>> experience;  // guarded by learning_
     std::size_t tuned = 0;                            // when it was read; guarded by reading
+    std::shared_ptr<const Experience<T>> ahead;       // what is read ahead, or was; guarded by learning_
   };
   mutable std::tuple<Learned<float>, Learned<double>> learned_;
   mutable std::mutex learning_;  // held for moments only
@@ -117,6 +128,7 @@ class Context {
   Limits limits_;
   std::shared_ptr<spdlog::logger> logger_;
   std::shared_ptr<Database> database_;
+  mutable std::atomic<bool> ending_ = false;
   mutable std::once_flag workers_made_;
   mutable std::unique_ptr<Workers> workers_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "features/recorded.hpp"
 #include "formats/common/rules.hpp"
@@ -255,39 +256,56 @@ Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& p
 
 template <class T>
 bool Experience<T>::read_ahead() const {
+  const auto next = [&]() -> std::optional<std::size_t> {
+    const std::scoped_lock lock(mutex_);
+    if (learned_.size() >= most_read_ahead) return std::nullopt;
+    for (std::size_t m = 0; m < matrices_.size(); ++m) {
+      if (!learned_.contains(m)) return m;
+    }
+    return std::nullopt;
+  }();
+  if (!next) return false;
+  // Who asks for neighbours meanwhile does not wait.
+  const auto lessons = lessons_of(matrices_[*next]);
   const std::scoped_lock lock(mutex_);
-  if (learned_.size() >= most_read_ahead) return false;
-  for (std::size_t m = 0; m < matrices_.size(); ++m) {
-    if (learned_.contains(m)) continue;
-    learned(m);
-    return true;
-  }
-  return false;
+  if (!learned_.contains(*next)) keep(*next, lessons);
+  return true;
 }
 
 // With mutex_ held.
 template <class T>
 const std::vector<typename Experience<T>::Ratio>& Experience<T>::learned(std::size_t matrix) const {
-  auto at = learned_.find(matrix);
-  if (at == learned_.end()) at = learned_.emplace(matrix, learn(matrices_[matrix])).first;
-  return at->second;
+  const auto at = learned_.find(matrix);
+  return at != learned_.end() ? at->second : keep(matrix, lessons_of(matrices_[matrix]));
 }
 
 template <class T>
-std::vector<typename Experience<T>::Ratio> Experience<T>::learn(const Known& known) const {
-  std::vector<Ratio> ratios;
+std::vector<typename Experience<T>::Lesson> Experience<T>::lessons_of(const Known& known) const {
+  std::vector<Lesson> lessons;
   const double csr_bytes = formats::csr_bytes<T>(known.features.rows, known.features.nnz);
   const auto trials = trials_of_(known.key);
   for_each_cost<T>(trials, known.features, device_, [&](const TrialRecord& trial, const Cost& cost) {
-    const auto format = format_index(trial.candidate.format);
-    auto& index = choices_[format].index;
-    const auto choice = index.emplace(trial.candidate.params, index.size()).first;
     const auto& m = trial.measurement;
     const double setup = model_.conversion_seconds(cost, csr_bytes);
     const bool converts = setup > 0 && m.setup_seconds > 0;
-    ratios.push_back({format, choice->second, &choice->first, std::log(m.warm.median / model_.product_seconds(cost)),
-                      converts ? std::log(m.setup_seconds / setup) : 0});
+    lessons.push_back({trial.candidate, std::log(m.warm.median / model_.product_seconds(cost)),
+                       converts ? std::log(m.setup_seconds / setup) : 0});
   });
+  return lessons;
+}
+
+// With mutex_ held.
+template <class T>
+const std::vector<typename Experience<T>::Ratio>& Experience<T>::keep(std::size_t matrix,
+                                                                      const std::vector<Lesson>& lessons) const {
+  auto& ratios = learned_[matrix];
+  ratios.reserve(lessons.size());
+  for (const auto& lesson : lessons) {
+    const auto format = format_index(lesson.candidate.format);
+    auto& index = choices_[format].index;
+    const auto choice = index.emplace(lesson.candidate.params, index.size()).first;
+    ratios.push_back({format, choice->second, &choice->first, lesson.log_time, lesson.log_setup});
+  }
   return ratios;
 }
 

@@ -125,6 +125,12 @@ class Experience {
     Position position{};
     bool sibling = false;
   };
+  /// What one trial teaches, as it was read.
+  struct Lesson {
+    Candidate candidate;
+    double log_time = 0;
+    double log_setup = 0;
+  };
   /// Of measured over predicted, of one trial.
   struct Ratio {
     std::size_t format = 0;
@@ -142,8 +148,9 @@ class Experience {
   void standardize();
   [[nodiscard]] std::vector<Neighbourhood::Neighbour> by_distance(const Position& here,
                                                                   const Fingerprint& pattern) const;
+  [[nodiscard]] std::vector<Lesson> lessons_of(const Known& known) const;
   const std::vector<Ratio>& learned(std::size_t matrix) const;
-  [[nodiscard]] std::vector<Ratio> learn(const Known& known) const;
+  const std::vector<Ratio>& keep(std::size_t matrix, const std::vector<Lesson>& lessons) const;
   std::size_t format_index(const std::string& format) const;
   void add(const Ratio& ratio, const Neighbourhood::Neighbour& neighbour, Neighbourhood::OfFormat& of_format) const;
 

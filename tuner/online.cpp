@@ -286,9 +286,8 @@ void Online<T>::run() {
     settle(ended);
     free_losers();
     // For the matrices that come next, which will not wait for it.
-    const auto experience = context_.experience<T>();
-    while (!stopping() && experience->read_ahead()) {
-    }
+    (void)context_.experience<T>();
+    context_.read_ahead<T>();
   } catch (const std::exception& error) {
     context_.error(std::string("after online tuning: ") + error.what());
   }

@@ -101,6 +101,7 @@ Tuned<T> Tuning<T>::tune() {
   if (goes_online_) go_online();
   matrix_.attach(context_.id(), result_.plan);
   if (options_.report) report();
+  if (!prospects_.empty()) context_.read_ahead<T>();
   return std::move(result_);
 }
 

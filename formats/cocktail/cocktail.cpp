@@ -414,11 +414,9 @@ class Cocktail final : public Format<T> {
   }
 
  private:
-  static const std::vector<std::int64_t>& values() {
-    static const std::vector<std::int64_t> all = {static_cast<std::int64_t>(Cut::diagonals),
-                                                  static_cast<std::int64_t>(Cut::rows),
-                                                  static_cast<std::int64_t>(Cut::blocks)};
-    return all;
+  static std::vector<std::int64_t> values() {
+    return {static_cast<std::int64_t>(Cut::diagonals), static_cast<std::int64_t>(Cut::rows),
+            static_cast<std::int64_t>(Cut::blocks)};
   }
 
   static std::string nothing_cut(Cut cut) {

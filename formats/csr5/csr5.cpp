@@ -353,7 +353,7 @@ class Csr5 final : public Format<T> {
   // with the rest of sigma a multiple of 4. Beside it, its neighbours.
   static std::vector<std::int64_t> sigmas_for(double npr) {
     constexpr double very_long = 256;
-    const auto& all = sigmas();
+    const auto all = sigmas();
     const double wanted = npr > very_long ? 8 : npr;
     std::size_t at = 0;
     while (at + 1 < all.size() && static_cast<double>(all[at]) < wanted) ++at;
@@ -363,10 +363,7 @@ class Csr5 final : public Format<T> {
     return chosen;
   }
 
-  static const std::vector<std::int64_t>& sigmas() {
-    static const std::vector<std::int64_t> all{4, 8, 12, 16, 24, 32};
-    return all;
-  }
+  static std::vector<std::int64_t> sigmas() { return {4, 8, 12, 16, 24, 32}; }
 
   static Cut cut_of(const Params& params) {
     return {.share = tile_size(static_cast<int>(params["sigma"])),
