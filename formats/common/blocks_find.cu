@@ -89,7 +89,7 @@ enum class Listed : std::uint8_t { all, no_room, unsorted };
 // The blocks of each row into buffers.from(). Rows must be sorted.
 template <int Threads, class Offset>
 __device__ Listed list_rows(const Rows<Offset>& matrix, std::int64_t block_row, const Buffers& buffers, Lists& lists,
-                          std::int32_t* faults) {
+                            std::int32_t* faults) {
   constexpr int in_flight = 4;
   const int thread = Team<Threads>::thread();
   const auto first = matrix.first_of(block_row);
