@@ -39,20 +39,40 @@ class InOrder final : public Search {
   std::size_t at_ = 0;
 };
 
+// What a trial missed its prediction by: the logarithm of measured over predicted time.
+double miss_of(const Prospect& prospect, double seconds) { return std::log(seconds / prospect.prediction.seconds); }
+
+// What trials of all formats on this matrix missed their predictions by on average, which is expected of the others
+// too. Few trials say less.
+class CommonMiss {
+ public:
+  void add(double miss) {
+    sum_ += miss;
+    ++count_;
+  }
+
+  [[nodiscard]] double expected() const {
+    constexpr double doubt = 1;
+    return sum_ / (count_ + doubt);
+  }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
 // What trials of one format on this matrix missed their predictions by.
 class Misses {
  public:
-  /// Of a product of so many seconds.
-  void add(const Prospect& prospect, double seconds) {
-    misses_.push_back({&prospect.candidate.params, std::log(seconds / prospect.prediction.seconds)});
-  }
+  void add(const Prospect& prospect, double miss) { misses_.push_back({&prospect.candidate.params, miss}); }
 
-  /// Seconds of a product, corrected by the misses, those of the nearest parameters first.
-  [[nodiscard]] double expected_seconds(const Prospect& prospect) const {
+  /// Seconds of a product, corrected by the misses, those of the nearest parameters first, and by that of all formats
+  /// where there are few.
+  [[nodiscard]] double expected_seconds(const Prospect& prospect, const CommonMiss& common) const {
     constexpr double reach = 0.8;
     constexpr double doubt = 0.6;
     double weights = doubt;
-    double sum = 0;
+    double sum = doubt * common.expected();
     for (const auto& miss : misses_) {
       const double weight = std::exp(-distance(prospect.candidate.params, *miss.params) / reach);
       weights += weight;
@@ -112,7 +132,9 @@ class ShortList final : public Search {
     }
     if (!is_timed(measurement)) return;
     const auto& prospect = *current_->prospect;
-    current_->format->misses.add(prospect, measurement.warm.median);
+    const double miss = miss_of(prospect, measurement.warm.median);
+    current_->format->misses.add(prospect, miss);
+    common_.add(miss);
     best_total_ = std::min(best_total_, measurement.setup_seconds + calls() * measurement.warm.median);
     if (prospect.baseline) baseline_ = std::min(baseline_, measurement.warm.median);
   }
@@ -141,7 +163,7 @@ class ShortList final : public Search {
     for (auto& entry : entries_) {
       if (entry.tried || entry.format->trials >= rules_.most_of_format) continue;
       const auto& prediction = entry.prospect->prediction;
-      const double products = calls() * entry.format->misses.expected_seconds(*entry.prospect);
+      const double products = calls() * entry.format->misses.expected_seconds(*entry.prospect, common_);
       const double total = prediction.setup_seconds + products;
       if (total < least) {
         least = total;
@@ -155,6 +177,7 @@ class ShortList final : public Search {
 
   std::vector<Entry> entries_;
   std::map<std::string, OfFormat> formats_;
+  CommonMiss common_;
   Limits limits_;
   SearchRules rules_;
   Entry* current_ = nullptr;
@@ -236,10 +259,13 @@ class Paying final : public Search {
     std::sort(longer.begin(), longer.end());
     const double launch = longer.empty() ? 0 : std::clamp(longer[longer.size() / 2], 0.0, rules_.launch_seconds);
     for (const auto& trial : timed_) trial.of.format->misses = {};
+    common_ = {};
     best_ = infinity;
     for (const auto& trial : timed_) {
       const double seconds = std::max(trial.seconds - launch, trial.seconds / 2);
-      trial.of.format->misses.add(*trial.of.prospect, seconds);
+      const double miss = miss_of(*trial.of.prospect, seconds);
+      trial.of.format->misses.add(*trial.of.prospect, miss);
+      common_.add(miss);
       best_ = std::min(best_, seconds);
     }
   }
@@ -249,7 +275,7 @@ class Paying final : public Search {
   [[nodiscard]] double expected_gain(const Entry& entry) const {
     const auto& prediction = entry.prospect->prediction;
     if (entry.format->trials >= rules_.most_of_format) return 0;
-    const double seconds = entry.format->misses.expected_seconds(*entry.prospect);
+    const double seconds = entry.format->misses.expected_seconds(*entry.prospect, common_);
     // The one product more is that which verifies it.
     const double cost = prediction.setup_seconds + seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
     if (rules_.least_return * cost >= calls_ * best_) return 0;
@@ -269,6 +295,7 @@ class Paying final : public Search {
   std::vector<Entry> left_;
   std::vector<Timed> timed_;
   std::map<std::string, OfFormat> formats_;
+  CommonMiss common_;
   double calls_;
   SearchRules rules_;
   Entry current_;
