@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 
 namespace autospmv::cuda {
 
@@ -11,7 +12,6 @@ namespace autospmv::cuda {
 /// so that a warp waits for five loads where each lane alone would wait for 25.
 template <class Offset>
 __device__ inline std::int64_t part_of_by_warp(const Offset* offsets, std::int64_t size, std::int64_t value) {
-  constexpr unsigned all_lanes = 0xffffffffU;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   std::int64_t low = 0;
   while (size > 1) {

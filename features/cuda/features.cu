@@ -15,6 +15,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
@@ -30,7 +31,6 @@ constexpr std::int64_t max_warps = 1 << 14;
 // Nonzeros of a share below which a warp is not worth starting.
 constexpr std::int64_t least_share = 4 * warp_size;
 constexpr int block_warps = default_block / warp_size;
-constexpr unsigned all_lanes = 0xffffffffU;
 // Sampled nonzeros of a group of rows that are left to all blocks together.
 constexpr std::int64_t long_group = 1 << 13;
 
@@ -109,14 +109,14 @@ class BlockTally {
 
 /// Called by all lanes of a warp.
 __device__ void add(Count& block_sum, Count value) {
-  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) value += __shfl_down_sync(all_lanes, value, lanes);
+  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) value += __shfl_down_sync(cuda::all_lanes, value, lanes);
   if (lane() == 0 && value != 0) atomicAdd(&block_sum, value);
 }
 
 template <class V>
 __device__ V largest_of(V value, int lanes) {
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+    value = max(value, __shfl_xor_sync(cuda::all_lanes, value, distance));
   }
   return value;
 }
@@ -178,9 +178,9 @@ class Diagonals {
   __device__ bool meet(std::int64_t diagonal) const {
     // Most diagonals are met again and again: a look, which may come from a cache and be old, spares the rest.
     const bool unseen = diagonal >= 0 && (bits_[diagonal / 32] & bit(diagonal)) == 0;
-    if (!__any_sync(all_lanes, unseen)) return false;
+    if (!__any_sync(cuda::all_lanes, unseen)) return false;
     // Neighbours often meet the same one, and atomics on the same word wait for each other.
-    const unsigned alike = __match_any_sync(all_lanes, unseen ? diagonal : std::int64_t{-1});
+    const unsigned alike = __match_any_sync(cuda::all_lanes, unseen ? diagonal : std::int64_t{-1});
     if (!unseen || lane() != __ffs(static_cast<int>(alike)) - 1) return false;
     unsigned* const word = bits_ + diagonal / 32;
     return (__ldcg(word) & bit(diagonal)) == 0 && (atomicOr(word, bit(diagonal)) & bit(diagonal)) == 0;
@@ -221,7 +221,7 @@ __device__ void read_nonzeros(const Pattern<Offset>& pattern, unsigned* diagonal
                               const BlockTally& block, Tally& tally) {
   const Diagonals diagonals(diagonal_bits);
   LaneCounts counts;
-  bool few_diagonals = __any_sync(all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
+  bool few_diagonals = __any_sync(cuda::all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
   const WarpShare share = share_of_warp(pattern.nnz, part);
   std::int64_t i = share.first < share.last ? part_of_by_warp(pattern.row_ptr, pattern.rows, share.first) : 0;
   for (std::int64_t step = share.first; step < share.last; step += warp_size) {
@@ -233,11 +233,11 @@ __device__ void read_nonzeros(const Pattern<Offset>& pattern, unsigned* diagonal
       diagonal = pattern.col_idx[k] - i + pattern.rows - 1;
     }
     if (!few_diagonals) continue;
-    const int found = __popc(__ballot_sync(all_lanes, diagonals.meet(diagonal)));
+    const int found = __popc(__ballot_sync(cuda::all_lanes, diagonals.meet(diagonal)));
     if (found == 0) continue;
     // Counted at once, so that all warps hear of it when there are too many.
     if (lane() == 0) atomicAdd(&tally.sums.diagonals, static_cast<Count>(found));
-    few_diagonals = __any_sync(all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
+    few_diagonals = __any_sync(cuda::all_lanes, fresh(tally.sums.diagonals) <= diagonals_cap);
   }
   counts.add_to(block);
 }
@@ -255,7 +255,7 @@ class LengthCounts {
   /// Called by all lanes of a warp, those without a row with a length of -1.
   __device__ void count(std::int64_t length, std::int64_t* long_rows, Tally& tally) const {
     // Lanes of equal length count once for all: where all rows are alike, they would queue for one counter.
-    const unsigned alike = __match_any_sync(all_lanes, static_cast<int>(min(length, long_row)));
+    const unsigned alike = __match_any_sync(cuda::all_lanes, static_cast<int>(min(length, long_row)));
     if (length >= long_row) {
       long_rows[atomicAdd(&tally.sums.long_rows, Count{1})] = length;
     } else if (length >= 0 && lane() == __ffs(static_cast<int>(alike)) - 1) {

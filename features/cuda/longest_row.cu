@@ -7,6 +7,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 
 namespace autospmv::cuda {
 
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(default_block)
     mine = max(mine, static_cast<Count>(row_ptr[i + 1] - row_ptr[i]));
   }
   for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    mine = max(mine, __shfl_xor_sync(0xffffffffU, mine, distance));
+    mine = max(mine, __shfl_xor_sync(cuda::all_lanes, mine, distance));
   }
   if (threadIdx.x % warp_size == 0 && mine > 0) atomicMax(longest, mine);
 }

@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/bell/bell.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/dispatch.hpp"
@@ -65,7 +66,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int thre
     slot += unroll * threads * C * plane;
   }
   for (int half = threads / 2; half > 0; half /= 2) {
-    sum += __shfl_down_sync(0xffffffffU, sum, static_cast<unsigned>(half << rows_log2));
+    sum += __shfl_down_sync(cuda::all_lanes, sum, static_cast<unsigned>(half << rows_log2));
   }
   if (inside && phase == 0) store_row(y, row, alpha, sum, beta);
 }

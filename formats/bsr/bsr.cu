@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/bsr/bsr.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/dispatch.hpp"
@@ -38,7 +39,6 @@ constexpr int any = 0;
 template <int R, int C, int N, int K, int Lanes, class T, class Values>
 __global__ void __launch_bounds__(largest_block, 1)
     multiply_kernel(BlockView blocks, Values matrix_values, int lanes_of_launch, T alpha, const T* x, T beta, T* y) {
-  constexpr unsigned whole_warp = 0xffffffffU;
   constexpr int J = (C + K - 1) / K;
   constexpr bool handed = Lanes != any && Lanes < cuda::warp_size / 2;
   constexpr int in_flight = N * K == 1 ? 9 : 4;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(largest_block, 1)
   const auto handed_column = [&](int from) { return lane < steps * at_once ? column_at(from + lane - which) : 0; };
   std::uint32_t next = handed ? handed_column(0) : 0;
   // All lanes of a warp go through their rounds together.
-  while (__any_sync(whole_warp, static_cast<int>(left > 0)) != 0) {
+  while (__any_sync(cuda::all_lanes, static_cast<int>(left > 0)) != 0) {
     std::uint32_t column[steps];
     T value[steps][K][N] = {};
     T element[steps][K];
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(largest_block, 1)
       next = handed_column(steps * at_once);
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        column[s] = __shfl_sync(whole_warp, mine, lane_of_warp - lane + s * at_once + which);
+        column[s] = __shfl_sync(cuda::all_lanes, mine, lane_of_warp - lane + s * at_once + which);
       }
     }
     // Loads do not move past these: all of a round are asked for before any is waited for.
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(largest_block, 1)
     const int half = (live + 1) / 2;
 #pragma unroll
     for (int n = 0; n < N; ++n) {
-      const T other = __shfl_down_sync(whole_warp, sum[n], static_cast<unsigned>(half * packs));
+      const T other = __shfl_down_sync(cuda::all_lanes, sum[n], static_cast<unsigned>(half * packs));
       if (phase + half < live) sum[n] += other;
     }
     live = half;

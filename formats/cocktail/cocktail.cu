@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/cocktail/cocktail.hpp"
 #include "formats/common/each_nonzero.cuh"
 #include "formats/common/kernel.cuh"
@@ -8,12 +9,10 @@ namespace autospmv::formats::cocktail::device {
 
 namespace {
 
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 template <class Offset>
 __global__ void count_diagonals_kernel(OnDenseDiagonal on, const Offset* row_ptr, NonzeroSample sample,
                                        std::int64_t size, std::int32_t* counts) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i >= size) return;
   const auto k = sample.at(i);
   atomicAdd(counts + on.diagonal(part_of(row_ptr, on.rows, k), k), 1);
@@ -25,7 +24,7 @@ __global__ void mark_kernel(Predicate cut_out, const Offset* row_ptr, std::int64
                             std::int64_t words, std::uint32_t* bits, std::int64_t* counts) {
   static_assert(MarksView::word_bits == cuda::warp_size);
   constexpr int words_of_warp = cuda_steps::nonzeros_of_warp / cuda::warp_size;
-  const auto first_word = global_thread() / cuda::warp_size * words_of_warp;
+  const auto first_word = cuda::global_thread() / cuda::warp_size * words_of_warp;
   if (first_word >= words) return;
   const auto lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   const auto first_row = cuda::part_of_by_warp(row_ptr, rows, first_word * MarksView::word_bits);
@@ -35,7 +34,7 @@ __global__ void mark_kernel(Predicate cut_out, const Offset* row_ptr, std::int64
     const auto w = first_word + i;
     const auto k = w * MarksView::word_bits + lane;
     const bool is_cut = k < nnz && cut_out(part_near(row_ptr, first_row, rows, k), k);
-    const std::uint32_t word = __ballot_sync(0xffffffffU, static_cast<int>(is_cut));
+    const std::uint32_t word = __ballot_sync(cuda::all_lanes, static_cast<int>(is_cut));
     if (lane != 0 || w >= words) continue;
     bits[w] = word;
     counts[w] = MarksView::bits_in(word);
@@ -44,7 +43,7 @@ __global__ void mark_kernel(Predicate cut_out, const Offset* row_ptr, std::int64
 
 template <class Offset>
 __global__ void offsets_kernel(MarksView marks, const Offset* row_ptr, std::int64_t rows, Offset* cut, Offset* rest) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row > rows) return;
   const auto rank = static_cast<Offset>(marks.rank(row_ptr[row]));
   cut[row] = rank;
@@ -53,33 +52,33 @@ __global__ void offsets_kernel(MarksView marks, const Offset* row_ptr, std::int6
 
 template <class T>
 __global__ void entries_kernel(CsrView<T> matrix, EntryTargets<T> targets, Entries which) {
-  const auto k = global_thread();
+  const auto k = cuda::global_thread();
   if (k < matrix.nnz) targets.take(matrix, k, which);
 }
 
 template <class Offset>
 __global__ void filled_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::uint8_t* filled) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row < rows) filled[row] = row_ptr[row] < row_ptr[row + 1] ? 1 : 0;
 }
 
 template <class Offset>
 __global__ void listed_offsets_kernel(const Offset* row_ptr, const std::int32_t* ids, std::int64_t listed, Offset nnz,
                                       Offset* listed_ptr) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i <= listed) listed_ptr[i] = i < listed ? row_ptr[ids[i]] : nnz;
 }
 
 template <class Predicate, class Offset>
 __global__ void count_in_sample_kernel(Predicate cut_out, const Offset* row_ptr, std::int64_t rows,
                                        NonzeroSample sample, std::int64_t size, unsigned long long* count) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   bool is_cut = false;
   if (i < size) {
     const auto k = sample.at(i);
     is_cut = cut_out(part_of(row_ptr, rows, k), k);
   }
-  const std::uint32_t word = __ballot_sync(0xffffffffU, static_cast<int>(is_cut));
+  const std::uint32_t word = __ballot_sync(cuda::all_lanes, static_cast<int>(is_cut));
   if (i % cuda::warp_size == 0 && word != 0) atomicAdd(count, static_cast<unsigned long long>(__popc(word)));
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/binned_rows.cuh"
 #include "formats/common/binned_rows_dynamic.hpp"
 #include "formats/common/cache_policy.hpp"
@@ -16,8 +17,6 @@ constexpr int most_block = 512;
 
 // Kernels of bins that may run side by side.
 constexpr int branches_at_once = 8;
-
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 // A block belongs to one bin, so its threads agree on how many of them a row has. That one block a multiprocessor is
 // enough is said for the compiler, which would spare registers by waiting for one load before the next.
@@ -47,7 +46,7 @@ __global__ void __launch_bounds__(most_block, 1)
 // y = beta y for the rows at the first positions.
 template <class T, class Offset>
 __global__ void scale_rows_kernel(BinnedView<Offset> rows, std::int64_t first, std::int64_t last, T beta, T* y) {
-  const auto position = first + global_thread();
+  const auto position = first + cuda::global_thread();
   if (position >= last) return;
   const auto row = rows.row_at(position);
   if (row < rows.rows) y[row] = beta == T{0} ? T{0} : beta * y[row];
@@ -55,7 +54,7 @@ __global__ void scale_rows_kernel(BinnedView<Offset> rows, std::int64_t first, s
 
 template <class Offset>
 __global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* order, std::int64_t rows, Offset* lengths) {
-  const auto position = global_thread();
+  const auto position = cuda::global_thread();
   if (position > rows) return;
   lengths[position] = position < rows ? row_ptr[order[position] + 1] - row_ptr[order[position]] : 0;
 }

@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/blocks.cuh"
 #include "formats/common/blocks_rows.cuh"
@@ -13,7 +14,7 @@ namespace {
 
 __global__ void count_chunks_kernel(const std::int32_t* block_ptr, std::int64_t block_rows, std::int64_t slice,
                                     std::int32_t* chunks) {
-  const auto block_row = global_thread();
+  const auto block_row = cuda::global_thread();
   if (block_row >= block_rows) return;
   const auto count = block_ptr[block_row + 1] - block_ptr[block_row];
   std::int32_t* of_slice = chunks + block_row / slice;
@@ -275,7 +276,7 @@ __device__ bool is_turned(const Rows<Offset>& matrix, const BlockView& blocks, c
 template <class T, class Offset>
 __global__ void turn_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, Grouping grouping, T* slots) {
   constexpr int in_flight = 4;
-  const auto block_row = global_thread() / cuda::warp_size;
+  const auto block_row = cuda::global_thread() / cuda::warp_size;
   if (block_row >= grouping.groups) return;
   const auto group = group_at(blocks, grouping, block_row);
   const auto length = length_of_full_rows(matrix, block_row, group.blocks_of(blocks, block_row));
@@ -309,7 +310,7 @@ __global__ void __launch_bounds__(small_block)
     fill_kernel(Rows<Offset> matrix, const T* values, BlockView blocks, Grouping grouping, T* slots) {
   __shared__ T tiles[small_block / Threads][Threads * slots_of_thread<T>];
   __shared__ std::int32_t lists[small_block / Threads][Threads * blocks_of_thread<T>];
-  const auto at = global_thread() / Threads;
+  const auto at = cuda::global_thread() / Threads;
   if (at >= grouping.groups) return;
   const auto group = group_at(blocks, grouping, at);
   if (is_too_large<Threads, T>(matrix, grouping, group)) return;

@@ -1,5 +1,8 @@
+#include <bit>
+
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/blocks_rows.cuh"
 #include "formats/common/blocks_steps.hpp"
@@ -50,9 +53,9 @@ __device__ int list_alike(const Rows<Offset>& matrix, std::int64_t block_row, st
   const auto row =
       min(static_cast<long long>(block_row * matrix.r + min(lane, matrix.r)), static_cast<long long>(matrix.rows));
   const auto begin = static_cast<long long>(matrix.row_ptr[row]);
-  const auto end = __shfl_down_sync(all_lanes, begin, 1);
-  const auto length = __shfl_sync(all_lanes, end - begin, 0);
-  if (!__all_sync(all_lanes, static_cast<int>(lane >= matrix.r || end - begin == length))) return -1;
+  const auto end = __shfl_down_sync(cuda::all_lanes, begin, 1);
+  const auto length = __shfl_sync(cuda::all_lanes, end - begin, 0);
+  if (!__all_sync(cuda::all_lanes, static_cast<int>(lane >= matrix.r || end - begin == length))) return -1;
   int count = 0;
   int fault = 0;
   for (std::int64_t start = 0; start < length; start += cuda::warp_size) {
@@ -62,9 +65,9 @@ __device__ int list_alike(const Rows<Offset>& matrix, std::int64_t block_row, st
     bool is_new = false;
     std::uint32_t block = 0;
     for (int i = 0; i < matrix.r; ++i) {
-      const auto k = __shfl_sync(all_lanes, begin, i) + entry;
+      const auto k = __shfl_sync(cuda::all_lanes, begin, i) + entry;
       const std::int32_t column = inside ? matrix.col_idx[k] : 0;
-      std::int32_t previous = __shfl_up_sync(all_lanes, column, 1);
+      std::int32_t previous = __shfl_up_sync(cuda::all_lanes, column, 1);
       if (lane == 0) previous = entry > 0 ? matrix.col_idx[k - 1] : -1;
       if (!inside) continue;
       fault |= fault_of(previous, column);
@@ -74,8 +77,8 @@ __device__ int list_alike(const Rows<Offset>& matrix, std::int64_t block_row, st
       }
       alike = alike && matrix.block_of(column) == block;
     }
-    if (!__all_sync(all_lanes, static_cast<int>(alike))) return -1;
-    const unsigned firsts = __ballot_sync(all_lanes, static_cast<int>(is_new));
+    if (!__all_sync(cuda::all_lanes, static_cast<int>(alike))) return -1;
+    const unsigned firsts = __ballot_sync(cuda::all_lanes, static_cast<int>(is_new));
     if (is_new) to[count + __popc(firsts & ((1U << lane) - 1))] = static_cast<std::int32_t>(block);
     count += __popc(firsts);
   }
@@ -201,7 +204,7 @@ constexpr std::int32_t too_many = -2;
 
 template <class Offset>
 __global__ void find_alike_kernel(Rows<Offset> matrix, std::int64_t block_rows, Found found) {
-  const auto block_row = global_thread() / cuda::warp_size;
+  const auto block_row = cuda::global_thread() / cuda::warp_size;
   if (block_row >= block_rows) return;
   int count = 0;
   if (matrix.first_of(block_row + 1) - matrix.first_of(block_row) > most_nonzeros) {
@@ -251,7 +254,7 @@ __global__ void __launch_bounds__(small_block)
   constexpr int room = 24 * Threads;
   __shared__ std::int32_t elements[small_block / Threads][2 * room];
   __shared__ Lists lists[small_block / Threads];
-  const auto block_row = global_thread() / Threads;
+  const auto block_row = cuda::global_thread() / Threads;
   if (block_row >= block_rows || found.counts[block_row] != unlike) return;
   const int team = static_cast<int>(threadIdx.x) / Threads;
   find_unlike<Threads>(matrix, block_row, Buffers{elements[team], room, room}, lists[team], found);
@@ -293,7 +296,7 @@ std::int32_t list_blocks(const Rows<Offset>& matrix, std::int64_t block_rows, Ar
 template <class Offset>
 __global__ void gather_blocks_kernel(Rows<Offset> matrix, std::int64_t block_rows, const std::int32_t* block_ptr,
                                      const std::int32_t* found, std::int32_t* block_columns) {
-  const auto block_row = global_thread() / cuda::warp_size;
+  const auto block_row = cuda::global_thread() / cuda::warp_size;
   if (block_row >= block_rows) return;
   const std::int32_t first = block_ptr[block_row];
   const std::int32_t count = block_ptr[block_row + 1] - first;
@@ -320,8 +323,7 @@ Array<std::int32_t> sort_columns(const Rows<Offset>& matrix, Place place, Stream
   sort_keys_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, keys.data(),
                                                                                              columns.data());
   cuda::check_launch();
-  int row_bits = 0;
-  while ((matrix.rows - 1) >> row_bits != 0) ++row_bits;
+  const int row_bits = std::bit_width(static_cast<std::uint64_t>(matrix.rows - 1));
   cuda::sort_pairs(keys, columns, 32 + row_bits, stream);
   return columns;
 }

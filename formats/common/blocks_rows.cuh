@@ -10,16 +10,12 @@
 
 #include "core/csr.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/blocks.hpp"
 
 namespace autospmv::formats::cuda_steps {
 
-inline constexpr unsigned all_lanes = 0xffffffffU;
 inline constexpr int largest_block_size = std::max({AUTOSPMV_BLOCK_SIZES});
-
-__device__ inline std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
 
 /// Divides numbers below 2^31 by one of 2 or more, known when the kernel is launched: a multiplication by its
 /// reciprocal, 2^(32 + shift) times and rounded up, of which the error is too small to show. That of a power of two
@@ -79,14 +75,14 @@ struct Team {
   /// Whether any thread of the team says yes.
   __device__ static bool any(bool yes) {
     if constexpr (is_warp) {
-      return __any_sync(all_lanes, static_cast<int>(yes)) != 0;
+      return __any_sync(cuda::all_lanes, static_cast<int>(yes)) != 0;
     } else {
       return __syncthreads_or(static_cast<int>(yes)) != 0;
     }
   }
   /// How many threads before this one say yes; `total` is how many of the team do.
   __device__ static int count_before(bool yes, int& total) {
-    const unsigned of_warp = __ballot_sync(all_lanes, static_cast<int>(yes));
+    const unsigned of_warp = __ballot_sync(cuda::all_lanes, static_cast<int>(yes));
     int before = __popc(of_warp & ((1U << threadIdx.x % cuda::warp_size) - 1));
     total = __popc(of_warp);
     if constexpr (!is_warp) {

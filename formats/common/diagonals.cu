@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/diagonals.cuh"
 #include "formats/common/dispatch.hpp"
@@ -13,15 +14,11 @@ namespace autospmv::formats::cuda_steps {
 
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffU;
-
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 // 2^lanes_log2 threads a row, so that neighbouring threads read neighbouring nonzeros, and each of them a few.
 template <class T, class Offset>
 __global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes_log2, std::int32_t least,
                             std::uint8_t* used) {
-  const auto row = global_thread() >> lanes_log2;
+  const auto row = cuda::global_thread() >> lanes_log2;
   if (row >= matrix.rows) return;
   const int lanes = 1 << lanes_log2;
   const std::int64_t last = row_ptr[row + 1];
@@ -38,7 +35,7 @@ __global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes_
 
 __global__ void offsets_kernel(const std::int32_t* positions, std::int64_t count, std::int64_t rows,
                                std::int32_t* offsets) {
-  const auto d = global_thread();
+  const auto d = cuda::global_thread();
   if (d < count) offsets[d] = static_cast<std::int32_t>(positions[d] - rows);
 }
 
@@ -92,10 +89,10 @@ class RowOffsetsInOrder {
 
 __device__ std::int32_t smallest_of_warp(std::int32_t value) {
 #if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(all_lanes, value);
+  return __reduce_min_sync(cuda::all_lanes, value);
 #else
   for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
-    value = min(value, __shfl_xor_sync(all_lanes, value, distance));
+    value = min(value, __shfl_xor_sync(cuda::all_lanes, value, distance));
   }
   return value;
 #endif
@@ -119,7 +116,7 @@ __global__ void __launch_bounds__(largest_hack)
     merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets,
                  std::int32_t* kept, std::int32_t room) {
   __shared__ std::int32_t of_warp[2][largest_hack / cuda::warp_size];
-  const auto index = global_thread();
+  const auto index = cuda::global_thread();
   kept += static_cast<std::int64_t>(blockIdx.x) * room;
   if (offsets != nullptr) {
     offsets += first[blockIdx.x];
@@ -280,7 +277,7 @@ __global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const
                                 T* __restrict__ y) {
   // Diagonals whose loads are under way together.
   constexpr int in_flight = Rows == 1 ? 8 : 4;
-  const auto row = global_thread() * Rows;
+  const auto row = cuda::global_thread() * Rows;
   if (row >= shape.rows) return;
   const auto at = shape.at(row);
   Neighbours<Rows, T> neighbours(x, row, shape.cols);

@@ -4,6 +4,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/diagonals_steps.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/rules.hpp"
@@ -12,7 +13,6 @@ namespace autospmv::formats::cuda_steps {
 
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffU;
 constexpr int store_rows = static_cast<int>(hack_unit);
 
 // One more than there are rows, so that lanes that look at one row of neighbouring diagonals look into different banks.
@@ -109,9 +109,9 @@ __global__ void store_kernel(CsrView<T> matrix, const Offset* row_ptr, StoreSlot
         const bool there = k < share_last;
         while (there && k >= starts[row + 1]) ++row;
         if constexpr (What == Check::mates) {
-          auto before = __shfl_up_sync(all_lanes, column[i], 1);
+          auto before = __shfl_up_sync(cuda::all_lanes, column[i], 1);
           if (lane == 0) before = last_before;
-          last_before = __shfl_sync(all_lanes, column[i], cuda::warp_size - 1);
+          last_before = __shfl_sync(cuda::all_lanes, column[i], cuda::warp_size - 1);
           if (there && base == 0) compare_mates(top + row, k == starts[row] ? -1 : before, column[i], value[i], faults);
         }
         if (there) put(row, column[i], value[i]);

@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
 #include "formats/common/encoding_steps.hpp"
@@ -76,7 +77,6 @@ __global__ void __launch_bounds__(default_block)
                    std::int32_t* too_far) {
   constexpr auto padding = std::numeric_limits<Distance>::max();
   constexpr int in_flight = 8;
-  constexpr unsigned all_lanes = 0xffffffffU;
   __shared__ unsigned base_of_warp[default_block / warp_size];
   const auto unit = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   // Units of many warps have a block of their own, so that all of it leaves here or none.
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(default_block)
   for_each_slot([&](std::int64_t, std::int32_t column) { base = min(base, static_cast<unsigned>(column)); });
   __syncwarp();
   for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    base = min(base, __shfl_xor_sync(all_lanes, base, distance));
+    base = min(base, __shfl_xor_sync(cuda::all_lanes, base, distance));
   }
   if (warps > 1) {
     if (threadIdx.x % warp_size == 0) base_of_warp[threadIdx.x / warp_size] = base;

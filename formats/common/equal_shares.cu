@@ -1,18 +1,15 @@
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/equal_shares.cuh"
 
 namespace autospmv::formats::device {
 
 namespace {
 
-__device__ __forceinline__ std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 template <class Offset>
 __global__ void starts_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz, Cut cut, std::int64_t count,
                               std::int64_t* starts, std::int32_t* continued) {
-  const auto share = global_thread();
+  const auto share = cuda::global_thread();
   if (share > count) return;
   const auto start = start_of_share(row_ptr, rows, nnz, cut, share);
   if (cut.at_row_ends) starts[share] = start.nonzero;
@@ -20,7 +17,7 @@ __global__ void starts_kernel(const Offset* row_ptr, std::int64_t rows, std::int
 }
 
 __global__ void crossing_kernel(const std::int32_t* continued, std::int64_t count, std::uint8_t* crosses) {
-  const auto share = global_thread();
+  const auto share = cuda::global_thread();
   if (share >= count) return;
   const auto row = continued[share];
   crosses[share] = row >= 0 && continued[share - 1] != row ? 1 : 0;  // nothing goes on in share 0
@@ -28,7 +25,7 @@ __global__ void crossing_kernel(const std::int32_t* continued, std::int64_t coun
 
 template <class Offset>
 __global__ void rows_kernel(const Offset* row_ptr, std::int64_t rows, bool empty, std::uint8_t* flags) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row < rows) flags[row] = (row_ptr[row] == row_ptr[row + 1]) == empty ? 1 : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/equal_shares.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/segmented.cuh"
@@ -79,13 +80,13 @@ __device__ void add_carries(const SharesView<T>& shares, std::int64_t first, std
     };
     T sum = 0;
     for (int i = 0; i < alone && goes_on(share, row); ++i, ++share) sum += __ldcg(shares.carries + share);
-    for (unsigned left = __ballot_sync(all_lanes, goes_on(share, row)); left != 0; left &= left - 1) {
+    for (unsigned left = __ballot_sync(cuda::all_lanes, goes_on(share, row)); left != 0; left &= left - 1) {
       const int leader = __ffs(static_cast<int>(left)) - 1;
-      const std::int64_t from = __shfl_sync(all_lanes, share, leader);
-      const std::int32_t of_leader = __shfl_sync(all_lanes, row, leader);
+      const std::int64_t from = __shfl_sync(cuda::all_lanes, share, leader);
+      const std::int32_t of_leader = __shfl_sync(cuda::all_lanes, row, leader);
       T part = 0;
       for (auto at = from + lane; goes_on(at, of_leader); at += cuda::warp_size) part += __ldcg(shares.carries + at);
-      part = __shfl_sync(all_lanes, sum_lanes<cuda::warp_size>(part), 0);
+      part = __shfl_sync(cuda::all_lanes, sum_lanes<cuda::warp_size>(part), 0);
       if (lane == leader) sum += part;
     }
     if (inside) y[row] = __ldcg(y + row) + alpha * sum;

@@ -1,6 +1,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/hub_columns.hpp"
 #include "formats/common/vectors.hpp"
 
@@ -8,22 +9,18 @@ namespace autospmv::formats::device {
 
 namespace {
 
-__device__ __forceinline__ std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 // Counts are sorted by so many bits: two passes of a radix sort. Beyond them every column is hot.
 constexpr int count_bits = 16;
 constexpr std::uint32_t most_counted = (1U << count_bits) - 1;
 
 __global__ void count_kernel(const std::int32_t* columns, std::int64_t nnz, std::uint32_t* counts) {
-  const auto k = global_thread();
+  const auto k = cuda::global_thread();
   if (k < nnz) atomicAdd(counts + columns[k], 1U);
 }
 
 // Keys in the place of the counts: the more often a column occurs, the smaller its key.
 __global__ void key_kernel(std::uint32_t* counts, std::int32_t* order, std::int64_t cols) {
-  const auto column = global_thread();
+  const auto column = cuda::global_thread();
   if (column >= cols) return;
   counts[column] = most_counted - min(counts[column], most_counted);
   order[column] = static_cast<std::int32_t>(column);
@@ -31,13 +28,13 @@ __global__ void key_kernel(std::uint32_t* counts, std::int32_t* order, std::int6
 
 // Columns that do not occur have the largest key, so they come last.
 __global__ void used_kernel(const std::uint32_t* keys, std::int64_t cols, std::int32_t* used) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i >= cols || keys[i] == most_counted) return;
   if (i + 1 == cols || keys[i + 1] == most_counted) *used = static_cast<std::int32_t>(i + 1);
 }
 
 __global__ void number_kernel(const std::int32_t* order, std::int64_t size, std::int32_t* number) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i < size) number[order[i]] = static_cast<std::int32_t>(i);
 }
 

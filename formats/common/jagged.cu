@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/jagged_steps.hpp"
@@ -15,12 +16,10 @@ namespace {
 
 constexpr int unroll = 4;
 
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 template <class Offset>
 __global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* row_order, std::int64_t rows,
                                std::int32_t* lengths) {
-  const auto p = global_thread();
+  const auto p = cuda::global_thread();
   if (p >= rows) return;
   const auto row = row_order[p];
   lengths[p] = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
@@ -29,7 +28,7 @@ __global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* row_or
 // Diagonal j reaches as far as the decreasing lengths are above j.
 __global__ void reaches_kernel(const std::int32_t* lengths, std::int64_t rows, std::int64_t diagonals, std::int64_t pad,
                                std::int64_t* reaches) {
-  const auto diagonal = global_thread();
+  const auto diagonal = cuda::global_thread();
   if (diagonal > diagonals) return;
   const auto reach = partition_point(std::int64_t{0}, rows, [&](std::int64_t p) { return lengths[p] > diagonal; });
   reaches[diagonal] = (reach + pad - 1) / pad * pad;
@@ -47,7 +46,7 @@ __global__ void __launch_bounds__(cuda::warp_size)
   const std::int64_t first = inside ? row_ptr[row_order[p]] : 0;
   const std::int64_t length = inside ? lengths[p] : 0;
   // Lengths decrease: the first is the largest.
-  const auto longest = __shfl_sync(0xffffffffU, static_cast<long long>(length), 0);
+  const auto longest = __shfl_sync(cuda::all_lanes, static_cast<long long>(length), 0);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_entries;
   for (std::int64_t k = static_cast<std::int64_t>(blockIdx.y) * tile_entries; k < longest; k += step) {
     tile.load(matrix, first + k, length - k);
@@ -64,7 +63,7 @@ template <class T, class Values>
 __global__ void multiply_kernel(const std::int32_t* row_order, const std::int32_t* lengths, const std::int64_t* starts,
                                 FullColumns columns, Values values, CachePolicy policy, std::int64_t rows, T alpha,
                                 const T* __restrict__ x, T beta, T* __restrict__ y) {
-  const auto p = global_thread();
+  const auto p = cuda::global_thread();
   if (p >= rows) return;
   const int length = lengths[p];
   columns.open(0, policy);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/loads.hpp"
 
 namespace autospmv::formats {
@@ -61,7 +62,7 @@ __device__ __forceinline__ void store_row(T* y, std::int64_t row, T alpha, T sum
 template <class T>
 __device__ __forceinline__ T sum_lanes(T value, int lanes) {
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(distance));
+    value += __shfl_down_sync(cuda::all_lanes, value, static_cast<unsigned>(distance));
   }
   return value;
 }
@@ -71,7 +72,7 @@ template <int Lanes, class T>
 __device__ __forceinline__ T sum_lanes(T value) {
 #pragma unroll
   for (int lanes = Lanes / 2; lanes > 0; lanes /= 2) {
-    value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(lanes), Lanes);
+    value += __shfl_down_sync(cuda::all_lanes, value, static_cast<unsigned>(lanes), Lanes);
   }
   return value;
 }

@@ -6,6 +6,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 
@@ -14,10 +15,6 @@ namespace autospmv::formats::device {
 namespace {
 
 constexpr int items = 8;  // nonzeros a thread
-
-__device__ __forceinline__ std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
 
 // A block searches all rows for those of its first and last nonzero, and its threads only what lies between: in shared
 // memory, unless so many empty rows lie there too that they do not fit.
@@ -51,7 +48,7 @@ __global__ void expand_rows_kernel(const Offset* row_ptr, std::int64_t rows, std
 
 __global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::uint32_t* keys,
                                  std::uint32_t* nonzeros) {
-  const auto k = global_thread();
+  const auto k = cuda::global_thread();
   if (k >= nnz) return;
   keys[k] = static_cast<std::uint32_t>(col_idx[k]);
   nonzeros[k] = static_cast<std::uint32_t>(k);
@@ -60,7 +57,7 @@ __global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, 
 // first_of[c] = how many sorted keys are less than c.
 __global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nnz, std::int64_t cols,
                                       std::int64_t* first_of) {
-  const auto column = global_thread();
+  const auto column = cuda::global_thread();
   if (column > cols) return;
   std::int64_t low = 0;
   std::int64_t high = nnz;

@@ -4,13 +4,12 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/row_bins.hpp"
 
 namespace autospmv::formats::cuda_steps {
 
 namespace {
-
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 struct Floors {
   int bins;
@@ -20,7 +19,7 @@ struct Floors {
 template <class Offset>
 __global__ void keys_kernel(const __grid_constant__ Floors floors, const Offset* row_ptr, std::int64_t rows,
                             std::int64_t items, int log_granularity, std::uint32_t* keys, std::int32_t* order) {
-  const auto item = global_thread();
+  const auto item = cuda::global_thread();
   if (item >= items) return;
   const auto length = mean_length(row_ptr, rows, item, log_granularity);
   keys[item] = static_cast<std::uint32_t>(bin_of(floors.values, floors.bins, length));
@@ -29,7 +28,7 @@ __global__ void keys_kernel(const __grid_constant__ Floors floors, const Offset*
 
 // Every position where a bin or several begin says so; the last one past all items closes those that are left.
 __global__ void bounds_kernel(const std::uint32_t* keys, std::int64_t items, int bins, std::int64_t* first) {
-  const auto position = global_thread();
+  const auto position = cuda::global_thread();
   if (position > items) return;
   const int before = position == 0 ? -1 : static_cast<int>(keys[position - 1]);
   const int here = position == items ? bins : static_cast<int>(keys[position]);

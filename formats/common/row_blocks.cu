@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/row_blocks_steps.hpp"
 
 namespace autospmv::formats::cuda_steps {
@@ -10,8 +11,6 @@ namespace autospmv::formats::cuda_steps {
 namespace {
 
 static_assert(most_blocks_of_piece <= cuda::warp_size);
-
-constexpr unsigned all_lanes = 0xffffffffU;
 
 __device__ std::int64_t warp_of_thread() {
   return (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
@@ -26,7 +25,7 @@ __device__ std::int64_t first_where(std::int64_t low, std::int64_t high, const F
   while (!search.done()) {
     const std::int64_t probe = search.probe(lane_of_thread());
     const bool is_short = probe < search.high && !far_enough(probe);
-    search.narrow(__popc(__ballot_sync(all_lanes, is_short)));
+    search.narrow(__popc(__ballot_sync(cuda::all_lanes, is_short)));
   }
   return search.low;
 }
@@ -54,7 +53,7 @@ __global__ void walk_kernel(RowWalk<Offset> walk, std::int64_t* first_rows, std:
   }
   std::int64_t count = mine < 0 ? 0 : walk.parts_of(mine);
   if (count > 1) counts[pieces + 1] = 1;
-  for (int lanes = cuda::warp_size / 2; lanes > 0; lanes /= 2) count += __shfl_down_sync(all_lanes, count, lanes);
+  for (int lanes = cuda::warp_size / 2; lanes > 0; lanes /= 2) count += __shfl_down_sync(cuda::all_lanes, count, lanes);
   if (lane == 0) counts[piece] = count;
   first_rows[piece * cuda::warp_size + lane] = mine;
 }
@@ -71,18 +70,18 @@ __global__ void write_kernel(RowWalk<Offset> walk, const std::int64_t* first_row
   const std::int64_t parts = mine < 0 ? 0 : walk.parts_of(mine);
   std::int64_t last = parts;
   for (int distance = 1; distance < cuda::warp_size; distance *= 2) {
-    const std::int64_t before = __shfl_up_sync(all_lanes, last, distance);
+    const std::int64_t before = __shfl_up_sync(cuda::all_lanes, last, distance);
     if (lane >= distance) last += before;
   }
   const std::int64_t at = firsts[piece] + last - parts;
   const std::int64_t entry = mine < 0 ? 0 : static_cast<std::int64_t>(walk.row_ptr[mine]);
   if (parts == 1) starts[at] = {mine, entry};
-  for (unsigned cut = __ballot_sync(all_lanes, parts > 1); cut != 0; cut &= cut - 1) {
+  for (unsigned cut = __ballot_sync(cuda::all_lanes, parts > 1); cut != 0; cut &= cut - 1) {
     const int from = __ffs(static_cast<int>(cut)) - 1;
-    const std::int64_t row = __shfl_sync(all_lanes, mine, from);
-    const std::int64_t row_parts = __shfl_sync(all_lanes, parts, from);
-    const std::int64_t row_at = __shfl_sync(all_lanes, at, from);
-    const std::int64_t row_entry = __shfl_sync(all_lanes, entry, from);
+    const std::int64_t row = __shfl_sync(cuda::all_lanes, mine, from);
+    const std::int64_t row_parts = __shfl_sync(cuda::all_lanes, parts, from);
+    const std::int64_t row_at = __shfl_sync(cuda::all_lanes, at, from);
+    const std::int64_t row_entry = __shfl_sync(cuda::all_lanes, entry, from);
     for (std::int64_t part = lane; part < row_parts; part += cuda::warp_size) {
       starts[row_at + part] = {row, row_entry + part * walk.limits.part};
     }

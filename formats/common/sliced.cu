@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
@@ -13,13 +14,11 @@ namespace {
 
 constexpr int default_unroll = 4;
 
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 // Keys that sort by window, then by decreasing length, for which length_bits are enough.
 template <class Key, class Offset>
 __global__ void sort_keys_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t window, int length_bits,
                                  Key* keys, std::int32_t* order) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row >= rows) return;
   const auto length = static_cast<Key>(row_ptr[row + 1] - row_ptr[row]);
   const Key longest = (Key{1} << length_bits) - 1;
@@ -59,7 +58,7 @@ SlicedView view_of(const SlicedMatrix<T>& sliced) {
 template <class Offset>
 __global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, int threads, std::int32_t whole,
                                     std::int32_t* chunks) {
-  const auto position = global_thread();
+  const auto position = cuda::global_thread();
   if (position >= sliced.rows) return;
   const auto row = sliced.row_at(position);
   const auto length =
@@ -75,7 +74,7 @@ __global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, in
 template <class T, class Offset>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView sliced, int threads,
                             std::int32_t* columns, T* values) {
-  const auto thread = global_thread();
+  const auto thread = cuda::global_thread();
   const auto position = thread / threads;
   if (position >= sliced.slices * sliced.slice_rows) return;
   const auto slice = position / sliced.slice_rows;
@@ -163,10 +162,10 @@ struct Sharing {
   template <class T>
   [[nodiscard]] __device__ T sum(T value) const {
     for (int lanes = 1 << log_threads >> 1; lanes > 0; lanes >>= 1) {
-      value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(lanes));
+      value += __shfl_down_sync(cuda::all_lanes, value, static_cast<unsigned>(lanes));
     }
     for (int lanes = 16; lanes >= 32 >> log_split; lanes >>= 1) {
-      value += __shfl_down_sync(0xffffffffU, value, static_cast<unsigned>(lanes));
+      value += __shfl_down_sync(cuda::all_lanes, value, static_cast<unsigned>(lanes));
     }
     return value;
   }
@@ -175,7 +174,7 @@ struct Sharing {
 template <int unroll, class T, class Columns, class Values>
 __global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, CachePolicy policy, Sharing sharing,
                                 T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
-  const auto thread = global_thread();
+  const auto thread = cuda::global_thread();
   const auto position = sharing.position(thread);
   const bool inside = position < sliced.rows;
   const int neighbour = sharing.neighbour(thread);

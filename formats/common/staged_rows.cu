@@ -1,3 +1,4 @@
+#include "core/cuda/threads.cuh"
 #include "formats/common/staged_rows.cuh"
 
 #include "core/cuda/check.hpp"
@@ -8,8 +9,6 @@
 namespace autospmv::formats {
 
 namespace {
-
-constexpr unsigned all_lanes = 0xffffffffU;
 
 // Rows of more entries a thread than this get a warp: fewer cost less than the shuffles of a sum on their own.
 constexpr int share_above = 64;
@@ -52,11 +51,11 @@ template <class T>
 __device__ __forceinline__ void sum_long_rows(const T* staged, Span span, std::int64_t row, bool is_mine,
                                               const Target<T>& target) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
-  for (unsigned left = __ballot_sync(all_lanes, is_mine); left != 0; left &= left - 1) {
+  for (unsigned left = __ballot_sync(cuda::all_lanes, is_mine); left != 0; left &= left - 1) {
     const int from = __ffs(static_cast<int>(left)) - 1;
-    const int first = __shfl_sync(all_lanes, span.first, from);
-    const int last = __shfl_sync(all_lanes, span.last, from);
-    const std::int64_t long_row = __shfl_sync(all_lanes, row, from);
+    const int first = __shfl_sync(cuda::all_lanes, span.first, from);
+    const int last = __shfl_sync(cuda::all_lanes, span.last, from);
+    const std::int64_t long_row = __shfl_sync(cuda::all_lanes, row, from);
     const T sum = sum_lanes<cuda::warp_size>(sum_staged(staged, first + lane, last, cuda::warp_size));
     if (lane == 0) target.store(long_row, sum);
   }

@@ -5,6 +5,7 @@
 
 #include "core/csr.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/kernel.cuh"
 
 namespace autospmv::formats::cuda_steps {
@@ -35,8 +36,8 @@ class Tile {
 #pragma unroll
       for (int i = 0; i < in_flight; ++i) {
         const int row = first + i * rows_at_once + lane / tile_entries;
-        const auto row_start = __shfl_sync(all_lanes, static_cast<long long>(start), row);
-        const auto row_length = __shfl_sync(all_lanes, static_cast<long long>(length), row);
+        const auto row_start = __shfl_sync(cuda::all_lanes, static_cast<long long>(start), row);
+        const auto row_length = __shfl_sync(cuda::all_lanes, static_cast<long long>(length), row);
         if (entry < row_length) {
           read[i] = {load_stream(matrix.col_idx + row_start + entry), load_stream(matrix.values + row_start + entry)};
         }
@@ -55,8 +56,6 @@ class Tile {
   __device__ T value(int entry) const { return values_[threadIdx.x % cuda::warp_size][entry]; }
 
  private:
-  static constexpr unsigned all_lanes = 0xffffffffU;
-
   // One more than is used, so that lanes that look at the same entry of their rows look into different banks.
   std::int32_t columns_[tile_rows][tile_entries + 1];
   T values_[tile_rows][tile_entries + 1];

@@ -1,3 +1,4 @@
+#include "core/cuda/threads.cuh"
 #include "formats/common/equal_shares.cuh"
 #include "formats/common/kernel.cuh"
 #include "formats/common/segmented.cuh"
@@ -45,13 +46,13 @@ __device__ __forceinline__ void multiply_share(const FullColumns& rows, const Fu
           sink.put(carried_row, carried);
         }
       }
-      const auto previous = __shfl_up_sync(all_lanes, row[step], 1);
-      const unsigned heads = __ballot_sync(all_lanes, lane == 0 || previous != row[step]);
+      const auto previous = __shfl_up_sync(cuda::all_lanes, row[step], 1);
+      const unsigned heads = __ballot_sync(cuda::all_lanes, lane == 0 || previous != row[step]);
       const T sum = segmented_sum(product[step], heads, lane);
       const bool ends = lane < cuda::warp_size - 1 && (heads >> (lane + 1) & 1U) != 0;
       if (ends && row[step] >= 0) sink.put(row[step], sum);
-      carried_row = __shfl_sync(all_lanes, row[step], cuda::warp_size - 1);
-      carried = __shfl_sync(all_lanes, sum, cuda::warp_size - 1);
+      carried_row = __shfl_sync(cuda::all_lanes, row[step], cuda::warp_size - 1);
+      carried = __shfl_sync(cuda::all_lanes, sum, cuda::warp_size - 1);
     }
   }
   if (lane == 0 && carried_row >= 0) sink.put(carried_row, carried);

@@ -2,24 +2,21 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 
 namespace autospmv::formats::device {
 
 namespace {
 
-__device__ __forceinline__ std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 template <class T>
 __global__ void scale_kernel(T beta, T* y, std::int64_t size) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i < size) y[i] = beta == T{0} ? T{0} : beta * y[i];
 }
 
 template <class T, class Index>
 __global__ void gather_kernel(const T* from, const Index* source, T* out, std::int64_t size) {
-  const auto i = global_thread();
+  const auto i = cuda::global_thread();
   if (i < size) out[i] = from[source[i]];
 }
 

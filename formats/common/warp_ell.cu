@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
@@ -10,13 +11,10 @@ namespace {
 
 static_assert(group_lanes == cuda::warp_size);
 
-constexpr unsigned all_lanes = 0xffffffffU;
 constexpr int most_threads = 1024;
 
 // Loads in flight a thread. Lanes have few entries, so the last ones are loaded together too.
 constexpr int unroll = 8;
-
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 __device__ int lane_of_thread() { return static_cast<int>(threadIdx.x) % group_lanes; }
 
@@ -45,7 +43,7 @@ WarpEllView<T> view_of(const WarpEll<T>& ell) {
 
 // Whether a lane is the first of those that work for its row. For whole warps.
 __device__ __forceinline__ bool begins_row(std::int32_t row, int lane) {
-  const auto before = __shfl_up_sync(all_lanes, row, 1);
+  const auto before = __shfl_up_sync(cuda::all_lanes, row, 1);
   return lane == 0 || before != row;
 }
 
@@ -53,7 +51,7 @@ __device__ __forceinline__ bool begins_row(std::int32_t row, int lane) {
 template <class Offset>
 __global__ void find_classes_kernel(const Offset* row_ptr, const std::int32_t* order, std::int64_t rows,
                                     LaneClasses classes, std::int64_t* bounds) {
-  const auto position = global_thread();
+  const auto position = cuda::global_thread();
   if (position > rows) return;
   const auto length_at = [&](std::int64_t at) {
     return static_cast<std::int64_t>(row_ptr[order[at] + 1]) - static_cast<std::int64_t>(row_ptr[order[at]]);
@@ -67,7 +65,7 @@ __global__ void find_classes_kernel(const Offset* row_ptr, const std::int32_t* o
 template <class Offset>
 __global__ void assign_lanes_kernel(const Offset* row_ptr, const std::int32_t* order, ClassTable table,
                                     std::int64_t groups, std::int32_t* row_of_lane, std::int32_t* group_chunks) {
-  const auto thread = global_thread();
+  const auto thread = cuda::global_thread();
   const auto group = thread / group_lanes;
   // The place of the total, which the scan of the chunks sets.
   if (thread == groups * group_lanes) group_chunks[groups] = 0;
@@ -91,7 +89,7 @@ template <class T, class Offset>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllView<T> ell, std::int64_t chunks,
                             std::int32_t* columns, T* values) {
   constexpr int in_flight = 4;
-  const auto begin = global_thread() / group_lanes * chunks_of_warp;
+  const auto begin = cuda::global_thread() / group_lanes * chunks_of_warp;
   if (begin >= chunks) return;
   const int lane = lane_of_thread();
   const auto end = min(static_cast<long long>(begin + chunks_of_warp), static_cast<long long>(chunks));
@@ -100,8 +98,8 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
     const std::int64_t first_chunk = ell.group_chunks[group];
     const auto last_chunk = min(static_cast<long long>(ell.group_chunks[group + 1]), end);
     const auto row = ell.row_of_lane[group * group_lanes + lane];
-    const unsigned begins = __ballot_sync(all_lanes, begins_row(row, lane));
-    const unsigned up_to_mine = all_lanes >> (group_lanes - 1 - lane);
+    const unsigned begins = __ballot_sync(cuda::all_lanes, begins_row(row, lane));
+    const unsigned up_to_mine = cuda::all_lanes >> (group_lanes - 1 - lane);
     const int first = group_lanes - 1 - __clz(static_cast<int>(begins & up_to_mine));
     const unsigned after = begins & ~up_to_mine;
     const int last = after == 0 ? group_lanes : __ffs(static_cast<int>(after)) - 1;
@@ -161,8 +159,8 @@ template <class T>
 __device__ __forceinline__ T sum_row_lanes(T sum, std::int32_t row, int lane) {
 #pragma unroll
   for (int distance = group_lanes / 2; distance > 0; distance /= 2) {
-    const T other = __shfl_down_sync(all_lanes, sum, static_cast<unsigned>(distance));
-    const auto other_row = __shfl_down_sync(all_lanes, row, static_cast<unsigned>(distance));
+    const T other = __shfl_down_sync(cuda::all_lanes, sum, static_cast<unsigned>(distance));
+    const auto other_row = __shfl_down_sync(cuda::all_lanes, row, static_cast<unsigned>(distance));
     if (lane + distance < group_lanes && other_row == row) sum += other;
   }
   return sum;
@@ -185,7 +183,7 @@ __global__ void __launch_bounds__(most_threads)
   T sum = sum_lane(ell, first, ell.group_chunks[group + 1], is_long ? warps : 1, lane, x);
   bool stores = begins_row(row, lane);
   // Where every row has a single lane there is nothing to add.
-  if (!__all_sync(all_lanes, stores)) sum = sum_row_lanes(sum, row, lane);
+  if (!__all_sync(cuda::all_lanes, stores)) sum = sum_row_lanes(sum, row, lane);
   if (is_long) {
     if (lane == 0) of_warp[warp] = sum;
     __syncthreads();

@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/equal_shares.cuh"
 #include "formats/common/kernel.cuh"
@@ -25,8 +26,8 @@ __global__ void describe_kernel(FilledRows<Offset> filled, std::int64_t tiles, i
   const auto nonzero = thread * sigma;
   const auto row = filled.beginning_from(nonzero);
   const auto flags = flags_of_lane(filled, row, nonzero, sigma);
-  const unsigned flagged = __ballot_sync(all_lanes, flags != 0);
-  const std::int64_t first_row = __shfl_sync(all_lanes, row, 0);
+  const unsigned flagged = __ballot_sync(cuda::all_lanes, flags != 0);
+  const std::int64_t first_row = __shfl_sync(cuda::all_lanes, row, 0);
   if (lane == 0) tile_ptr[tile] = static_cast<std::int32_t>(row);
   bit_flags[thread] = flags;
   offsets[thread] = pack_offsets(row - first_row, seg_offset(flagged, lane));
@@ -122,9 +123,9 @@ __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Valu
   const auto sums = walk_lane(tiles, values, tile * lanes * tiles.sigma + lane, flags,
                               __ldg(tiles.tile_ptr + tile) + offsets / lanes, x, sink);
   // The heads of lanes that belong to the same row: a new row's follow on every lane in which one begins.
-  const unsigned flagged = __ballot_sync(all_lanes, sums.flagged);
+  const unsigned flagged = __ballot_sync(cuda::all_lanes, sums.flagged);
   const T heads = segmented_sum(sums.head, flagged << 1 | 1U, lane);
-  const T rest = __shfl_sync(all_lanes, heads, lane + to_last);
+  const T rest = __shfl_sync(cuda::all_lanes, heads, lane + to_last);
   if (sums.flagged) sink.put(tiles.row_of(sums.row), to_last > 0 ? sums.open + rest : sums.open);
   const int first_flagged = flagged != 0 ? __ffs(static_cast<int>(flagged)) - 1 : lanes - 1;
   if (sink.before >= 0 && lane == first_flagged) sink.put(sink.before, heads);

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
@@ -11,15 +12,12 @@ namespace autospmv::formats::csr_bound::device {
 
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffU;
 constexpr int most_warps = 1024 / cuda::warp_size;
-
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 template <class Offset>
 __global__ void bounds_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t fragments, int length,
                               Bound* bounds) {
-  const auto fragment = global_thread();
+  const auto fragment = cuda::global_thread();
   if (fragment < fragments) bounds[fragment] = bound_of(row_ptr, rows, fragments, length, fragment);
 }
 
@@ -116,7 +114,7 @@ template <class T, class Offset>
 __global__ void merge_kernel(const Offset* row_ptr, Bounds bounds, const T* __restrict__ parts, T alpha, T beta,
                              T* __restrict__ y) {
   constexpr int many = 16;
-  const auto fragment = global_thread();
+  const auto fragment = cuda::global_thread();
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   std::int32_t row = -1;
   T sum = 0;
@@ -135,14 +133,14 @@ __global__ void merge_kernel(const Offset* row_ptr, Bounds bounds, const T* __re
   if (!is_long) {
     for (int other = first; other < last; ++other) sum += parts[2 * static_cast<std::int64_t>(other)];
   }
-  for (unsigned longs = __ballot_sync(all_lanes, is_long); longs != 0; longs &= longs - 1) {
+  for (unsigned longs = __ballot_sync(cuda::all_lanes, is_long); longs != 0; longs &= longs - 1) {
     const int owner = __ffs(static_cast<int>(longs)) - 1;
-    const int end = __shfl_sync(all_lanes, last, owner);
+    const int end = __shfl_sync(cuda::all_lanes, last, owner);
     T others = 0;
-    for (int other = __shfl_sync(all_lanes, first, owner) + lane; other < end; other += cuda::warp_size) {
+    for (int other = __shfl_sync(cuda::all_lanes, first, owner) + lane; other < end; other += cuda::warp_size) {
       others += parts[2 * static_cast<std::int64_t>(other)];
     }
-    others = __shfl_sync(all_lanes, sum_lanes<cuda::warp_size>(others), 0);
+    others = __shfl_sync(cuda::all_lanes, sum_lanes<cuda::warp_size>(others), 0);
     if (lane == owner) sum += others;
   }
   if (row >= 0) store_row(y, row, alpha, sum, beta);

@@ -1,6 +1,7 @@
 #include "formats/csr_merge/csr_merge.hpp"
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/dispatch.hpp"
@@ -16,16 +17,12 @@ using cuda::warp_size;
 constexpr int most_block = 256;
 constexpr int most_warps = most_block / warp_size;
 
-__device__ __forceinline__ std::int64_t global_thread() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 // ---- Setup
 
 // A thread a row; past the rows of the matrix come empty ones, which fill up the last tile.
 template <class Offset>
 __global__ void path_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t filled_rows, std::uint32_t* path) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row >= filled_rows) return;
   const std::int64_t step = row < rows ? end_step(row_ptr, row) : static_cast<std::int64_t>(row_ptr[rows]) + row;
   atomicOr(path + step / 32, 1U << (step % 32));
@@ -34,7 +31,7 @@ __global__ void path_kernel(const Offset* row_ptr, std::int64_t rows, std::int64
 template <class Offset>
 __global__ void tile_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t steps, std::int64_t tile_steps,
                                  std::int64_t tiles, std::int32_t* tile_rows) {
-  const auto tile = global_thread();
+  const auto tile = cuda::global_thread();
   if (tile > tiles) return;
   const auto first = tile * tile_steps;
   tile_rows[tile] = static_cast<std::int32_t>(first < steps ? rows_ended(row_ptr, rows, first) : rows);
@@ -42,7 +39,7 @@ __global__ void tile_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::
 
 __global__ void crossings_kernel(const std::int32_t* tile_rows, int tiles_of_block, std::int32_t blocks,
                                  Crossing* crossings) {
-  const auto block = global_thread();
+  const auto block = cuda::global_thread();
   if (block == 0 || block >= blocks) return;
   crossings[block] = crossing_at(tile_rows, tiles_of_block, blocks, static_cast<std::int32_t>(block));
 }
@@ -86,7 +83,7 @@ struct TileSum {
 template <class T>
 __device__ __forceinline__ T carry_from_before(T rest, unsigned enders, int lane, T& inclusive) {
   inclusive = segmented_sum(rest, enders | 1U, lane);
-  const T carry = __shfl_up_sync(all_lanes, inclusive, 1);
+  const T carry = __shfl_up_sync(cuda::all_lanes, inclusive, 1);
   return lane == 0 ? T{0} : carry;
 }
 
@@ -94,7 +91,7 @@ __device__ __forceinline__ int exclusive_sum(int value, int lane) {
   int sum = value;
 #pragma unroll
   for (int distance = 1; distance < warp_size; distance *= 2) {
-    const int before = __shfl_up_sync(all_lanes, sum, static_cast<unsigned>(distance));
+    const int before = __shfl_up_sync(cuda::all_lanes, sum, static_cast<unsigned>(distance));
     if (lane >= distance) sum += before;
   }
   return sum - value;
@@ -136,14 +133,14 @@ __device__ __forceinline__ TileSum<T> sum_rows(T (&product)[Items], std::uint32_
   T* row_sums = slots + (nonzeros + rows_before);
   const T rest = sum_path(bits, product, row_sums);
   T inclusive;
-  const T carry = carry_from_before(rest, __ballot_sync(all_lanes, bits != 0), lane, inclusive);
+  const T carry = carry_from_before(rest, __ballot_sync(cuda::all_lanes, bits != 0), lane, inclusive);
   if (bits != 0) *row_sums += carry;
   __syncwarp();
 #pragma unroll 1
   for (int row = lane; row < rows; row += warp_size) {
     if (row > 0) out.store(std::int64_t{first_row} + row, slots[nonzeros + row]);
   }
-  return {slots[nonzeros], __shfl_sync(all_lanes, inclusive, warp_size - 1), true};
+  return {slots[nonzeros], __shfl_sync(cuda::all_lanes, inclusive, warp_size - 1), true};
 }
 
 // Adds the parts of a row that crosses blocks and stores it; called by a warp. Other blocks of the same kernel may have
@@ -177,9 +174,10 @@ __device__ __forceinline__ void arrive(const TilesView<T>& tiles, bool ends_row,
     __threadfence();
     complete = atomicAdd(tiles.parts_arrived + crossing.last, 1) == parts - 1;
   }
-  for (unsigned left = __ballot_sync(all_lanes, complete); left != 0; left &= left - 1) {
+  for (unsigned left = __ballot_sync(cuda::all_lanes, complete); left != 0; left &= left - 1) {
     const int leader = __ffs(static_cast<int>(left)) - 1;
-    const Crossing whole{__shfl_sync(all_lanes, crossing.first, leader), __shfl_sync(all_lanes, crossing.last, leader)};
+    const Crossing whole{__shfl_sync(cuda::all_lanes, crossing.first, leader),
+                         __shfl_sync(cuda::all_lanes, crossing.last, leader)};
     __threadfence();
     add_parts(tiles, whole, tiles_of_block, lane, out);
     if (lane == 0) tiles.parts_arrived[whole.last] = 0;
@@ -192,7 +190,7 @@ __device__ __forceinline__ void join_tiles(const TilesView<T>& tiles, const Tile
                                            int lane, const Output<T>& out) {
   const bool inside = lane < tiles_of_block;
   const TileSum<T> sum = inside ? sums[lane] : TileSum<T>{};
-  const unsigned enders = __ballot_sync(all_lanes, sum.ends_row);
+  const unsigned enders = __ballot_sync(cuda::all_lanes, sum.ends_row);
   T inclusive;
   const T carry = carry_from_before(sum.rest, enders, lane, inclusive);
   if (sum.ends_row) {
@@ -266,7 +264,7 @@ __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
 // A warp a boundary between blocks.
 template <class T>
 __global__ void fix_up_kernel(TilesView<T> tiles, std::int32_t blocks, int tiles_of_block, Output<T> out) {
-  const auto boundary = global_thread() / warp_size + 1;
+  const auto boundary = cuda::global_thread() / warp_size + 1;
   if (boundary >= blocks) return;
   const auto crossing = tiles.crossings[boundary];
   if (crossing.first != boundary) return;

@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/dispatch.hpp"
@@ -12,11 +13,9 @@ namespace autospmv::formats::csr_padded::device {
 
 namespace {
 
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 template <class Offset>
 __global__ void units_kernel(const Offset* row_ptr, std::int64_t rows, int pad, std::int32_t* units) {
-  const auto row = global_thread();
+  const auto row = cuda::global_thread();
   if (row > rows) return;
   const std::int64_t length = row < rows ? static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) : 0;
   units[row] = static_cast<std::int32_t>((length + pad - 1) / pad);
@@ -28,7 +27,7 @@ constexpr int slots_of_warp = 256;
 template <class T, class Offset>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* units, int log_pad,
                             std::int64_t slots, std::int32_t* columns, T* values) {
-  const auto first = global_thread() / cuda::warp_size * slots_of_warp;
+  const auto first = cuda::global_thread() / cuda::warp_size * slots_of_warp;
   if (first >= slots) return;
   auto row = part_of(units, matrix.rows, first >> log_pad);
 #pragma unroll
@@ -75,7 +74,7 @@ __global__ void multiply_kernel(std::int64_t rows, const std::int32_t* units, in
                                 const T* values, CachePolicy policy, int log_threads, T alpha, const T* __restrict__ x,
                                 T beta, T* __restrict__ y) {
   constexpr int loads = Load == 1 ? 4 : 2;
-  const auto thread = global_thread();
+  const auto thread = cuda::global_thread();
   const auto row = thread >> log_threads;
   const int lane = static_cast<int>(threadIdx.x) & ((1 << log_threads) - 1);
   const bool inside = row < rows;

@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/each_nonzero.cuh"
@@ -16,8 +17,6 @@ namespace {
 constexpr int threads_of_block = 256;
 constexpr int unroll = 4;
 
-__device__ std::int64_t global_thread() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 __device__ __forceinline__ std::int64_t length_of(const std::int64_t* first_of, std::int32_t column) {
   return first_of[column + 1] - first_of[column];
 }
@@ -26,7 +25,7 @@ __device__ __forceinline__ std::int64_t length_of(const std::int64_t* first_of, 
 __global__ void count_diagonals_kernel(const std::int64_t* first_of, const std::int32_t* columns, std::int64_t cols,
                                        std::int64_t width, std::int64_t blocks, std::int64_t* block_columns,
                                        std::int64_t* block_diagonals) {
-  const auto block = global_thread();
+  const auto block = cuda::global_thread();
   if (block > blocks) return;
   const std::int64_t first = block < blocks ? block * width : cols;
   block_columns[block] = first;
@@ -37,7 +36,7 @@ __global__ void count_diagonals_kernel(const std::int64_t* first_of, const std::
 __global__ void diagonal_lengths_kernel(const std::int64_t* first_of, const std::int32_t* columns,
                                         const std::int64_t* block_columns, const std::int64_t* block_diagonals,
                                         std::int64_t blocks, std::int64_t diagonals, std::int64_t* lengths) {
-  const auto diagonal = global_thread();
+  const auto diagonal = cuda::global_thread();
   if (diagonal == diagonals) lengths[diagonal] = 0;
   if (diagonal >= diagonals) return;
   const auto block = part_of(block_diagonals, blocks, diagonal);
@@ -93,7 +92,7 @@ __global__ void __launch_bounds__(rank_threads)
 }
 
 __global__ void invert_kernel(const std::int32_t* columns, std::int64_t cols, std::int32_t* places) {
-  const auto place = global_thread();
+  const auto place = cuda::global_thread();
   if (place < cols) places[columns[place]] = static_cast<std::int32_t>(place);
 }
 

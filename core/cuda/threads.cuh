@@ -1,0 +1,16 @@
+// Which thread of a grid runs, and which lanes of a warp take part.
+#pragma once
+
+#include <cstdint>
+
+namespace autospmv::cuda {
+
+/// The mask of a whole warp.
+inline constexpr unsigned all_lanes = 0xffffffffU;
+
+/// This thread's place in the grid.
+__device__ __forceinline__ std::int64_t global_thread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+}  // namespace autospmv::cuda
