@@ -96,14 +96,15 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
     const bool is_known = prospect.admitted() && prospect.prediction.tier != Tier::model;
     candidates[prospect.candidate.format] += is_known ? 1 : 0;
   }
+  std::map<std::string_view, double> cautions;
+  for (const auto& [format, count] : candidates) cautions.emplace(format, caution(count));
   std::vector<std::pair<double, const Prospect*>> ranked;
   for (const auto& prospect : prospects) {
     const bool allowed = prospect.admitted() && (prospect.deterministic || !limits.deterministic) &&
                          !(prospect.cost.storage_bytes > most_bytes);
     if (!allowed) continue;
     const auto& prediction = prospect.prediction;
-    const double seconds =
-        prediction.seconds * std::exp(caution(candidates[prospect.candidate.format]) * prediction.deviation);
+    const double seconds = prediction.seconds * std::exp(cautions.at(prospect.candidate.format) * prediction.deviation);
     ranked.emplace_back(prediction.setup_seconds + static_cast<double>(limits.expected_calls) * seconds, &prospect);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
