@@ -8,6 +8,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/fingerprint_mix.hpp"
 #include "core/random.hpp"
 
@@ -23,26 +24,24 @@ unsigned striding_grid(std::int64_t size) {
                             max_blocks);
 }
 
-__device__ std::int64_t thread_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
 __device__ std::int64_t thread_count() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 template <class T>
 __global__ void fill_random_kernel(T* data, std::int64_t size, std::uint64_t seed) {
-  for (std::int64_t i = thread_index(); i < size; i += thread_count()) {
+  for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
     data[i] = static_cast<T>(random_value(seed, static_cast<std::uint64_t>(i)));
   }
 }
 
 __global__ void narrow_kernel(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size) {
-  for (std::int64_t i = thread_index(); i < size; i += thread_count()) narrow[i] = static_cast<std::int32_t>(wide[i]);
+  for (std::int64_t i = global_thread(); i < size; i += thread_count()) narrow[i] = static_cast<std::int32_t>(wide[i]);
 }
 
 // Integer addition commutes, so the sum is the same whatever the order of the atomics.
 __device__ void add_to(HashSum sum, unsigned long long* total) {
   for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) {
-    sum.high += __shfl_down_sync(0xffffffffU, sum.high, lanes);
-    sum.low += __shfl_down_sync(0xffffffffU, sum.low, lanes);
+    sum.high += __shfl_down_sync(all_lanes, sum.high, lanes);
+    sum.low += __shfl_down_sync(all_lanes, sum.low, lanes);
   }
   if (threadIdx.x % warp_size == 0) {
     atomicAdd(total, sum.high);
@@ -53,7 +52,7 @@ __device__ void add_to(HashSum sum, unsigned long long* total) {
 template <class Offset>
 __global__ void hash_offsets_kernel(const Offset* row_ptr, std::int64_t rows, unsigned long long* total) {
   HashSum sum;
-  for (std::int64_t i = thread_index(); i <= rows; i += thread_count()) {
+  for (std::int64_t i = global_thread(); i <= rows; i += thread_count()) {
     sum += hash_word(static_cast<std::uint64_t>(row_ptr[i]), static_cast<std::uint64_t>(i));
   }
   add_to(sum, total);
@@ -61,7 +60,7 @@ __global__ void hash_offsets_kernel(const Offset* row_ptr, std::int64_t rows, un
 
 __global__ void hash_columns_kernel(const std::int32_t* col_idx, std::int64_t nnz, unsigned long long* total) {
   HashSum sum;
-  for (std::int64_t k = thread_index(); k < (nnz + 1) / 2; k += thread_count()) {
+  for (std::int64_t k = global_thread(); k < (nnz + 1) / 2; k += thread_count()) {
     sum += hash_word(column_word(col_idx, nnz, k), column_positions + static_cast<std::uint64_t>(k));
   }
   add_to(sum, total);
@@ -70,7 +69,7 @@ __global__ void hash_columns_kernel(const std::int32_t* col_idx, std::int64_t nn
 template <class Offset>
 __global__ void check_offsets_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz,
                                      unsigned long long* first) {
-  for (std::int64_t i = thread_index(); i < rows; i += thread_count()) {
+  for (std::int64_t i = global_thread(); i < rows; i += thread_count()) {
     if (row_ptr[i] < 0 || row_ptr[i] > row_ptr[i + 1] || row_ptr[i + 1] > nnz) {
       atomicMin(first, static_cast<unsigned long long>(i));
     }
@@ -79,30 +78,89 @@ __global__ void check_offsets_kernel(const Offset* row_ptr, std::int64_t rows, s
 
 __global__ void check_columns_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::int64_t cols,
                                      unsigned long long* first) {
-  for (std::int64_t k = thread_index(); k < nnz; k += thread_count()) {
+  for (std::int64_t k = global_thread(); k < nnz; k += thread_count()) {
     if (col_idx[k] < 0 || col_idx[k] >= cols) atomicMin(first, static_cast<unsigned long long>(k));
   }
 }
 
-// A block a row where rows are long, a warp a row where they are not: the reference need not be fast, but a row of a
-// million nonzeros must not take a second.
+// What the kernels of a reference product share.
 template <class T, class Offset>
-__global__ void reference_kernel(CsrView<T> matrix, const Offset* row_ptr, T alpha, const T* x, T beta, const T* y0,
-                                 double* product, double* scale) {
-  __shared__ CompensatedSum partial[default_block];
-  for (std::int64_t row = blockIdx.x; row < matrix.rows; row += gridDim.x) {
-    CompensatedSum sum;
-    for (std::int64_t k = row_ptr[row] + threadIdx.x; k < row_ptr[row + 1]; k += blockDim.x) {
-      sum.add_product(matrix.values[k], x[matrix.col_idx[k]]);
-    }
-    partial[threadIdx.x] = sum;
-    for (unsigned threads = blockDim.x / 2; threads > 0; threads /= 2) {
-      __syncthreads();
-      if (threadIdx.x < threads) partial[threadIdx.x].merge(partial[threadIdx.x + threads]);
-    }
-    if (threadIdx.x == 0) finish_row(partial[0], alpha, beta, y0, row, product, scale);
-    __syncthreads();
+struct ReferenceTask {
+  CsrView<T> matrix;
+  const Offset* row_ptr;
+  T alpha;
+  const T* x;
+  T beta;
+  const T* y0;
+  double* product;
+  double* scale;
+
+  __device__ void finish(const CompensatedSum& sum, std::int64_t row) const {
+    finish_row(sum, alpha, beta, y0, row, product, scale);
   }
+};
+
+// The sum of what the threads of a block have, on its first thread; the others get no sum.
+__device__ CompensatedSum sum_of_block(const CompensatedSum& own) {
+  __shared__ CompensatedSum partial[default_block];
+  __syncthreads();  // that of the last call was read
+  partial[threadIdx.x] = own;
+  for (unsigned threads = blockDim.x / 2; threads > 0; threads /= 2) {
+    __syncthreads();
+    if (threadIdx.x < threads) partial[threadIdx.x].merge(partial[threadIdx.x + threads]);
+  }
+  return partial[threadIdx.x];
+}
+
+// The sum of the products of nonzeros [first, last), on the first thread of the block.
+template <class T>
+__device__ CompensatedSum sum_of_products(const CsrView<T>& matrix, const T* x, std::int64_t first, std::int64_t last) {
+  CompensatedSum sum;
+  for (std::int64_t k = first + threadIdx.x; k < last; k += blockDim.x) {
+    sum.add_product(matrix.values[k], x[matrix.col_idx[k]]);
+  }
+  return sum_of_block(sum);
+}
+
+// Nonzeros that one thread adds up at most: each takes about a microsecond.
+constexpr std::int64_t most_of_a_thread = 256;
+// Blocks that share a longer row.
+constexpr int shares_of_a_row = default_block;
+
+// A block of threads a row; rows that are too long for one are listed.
+template <class T, class Offset>
+__global__ void reference_kernel(ReferenceTask<T, Offset> task, std::int64_t* long_rows, unsigned long long* count) {
+  for (std::int64_t row = blockIdx.x; row < task.matrix.rows; row += gridDim.x) {
+    const std::int64_t first = task.row_ptr[row];
+    const std::int64_t last = task.row_ptr[row + 1];
+    if (last - first > most_of_a_thread * blockDim.x) {
+      if (threadIdx.x == 0) long_rows[atomicAdd(count, 1ULL)] = row;
+      continue;
+    }
+    const auto sum = sum_of_products(task.matrix, task.x, first, last);
+    if (threadIdx.x == 0) task.finish(sum, row);
+  }
+}
+
+// A block a share of a long row.
+template <class T, class Offset>
+__global__ void share_long_rows_kernel(ReferenceTask<T, Offset> task, const std::int64_t* long_rows,
+                                       CompensatedSum* sums) {
+  const std::int64_t row = long_rows[blockIdx.x / shares_of_a_row];
+  const std::int64_t share = blockIdx.x % shares_of_a_row;
+  const std::int64_t first = task.row_ptr[row];
+  const std::int64_t length = task.row_ptr[row + 1] - first;
+  const auto sum = sum_of_products(task.matrix, task.x, first + length * share / shares_of_a_row,
+                                   first + length * (share + 1) / shares_of_a_row);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+// A block a long row, a thread a share.
+template <class T, class Offset>
+__global__ void join_long_rows_kernel(ReferenceTask<T, Offset> task, const std::int64_t* long_rows,
+                                      const CompensatedSum* sums) {
+  const auto sum = sum_of_block(sums[static_cast<std::int64_t>(blockIdx.x) * shares_of_a_row + threadIdx.x]);
+  if (threadIdx.x == 0) task.finish(sum, long_rows[blockIdx.x]);
 }
 
 struct DeviceComparison {
@@ -115,7 +173,7 @@ template <class T, class Offset>
 __global__ void compare_kernel(const Offset* row_ptr, std::int64_t rows, const double* product, const double* scale,
                                const T* y, DeviceComparison* result) {
   double worst = 0;
-  for (std::int64_t row = thread_index(); row < rows; row += thread_count()) {
+  for (std::int64_t row = global_thread(); row < rows; row += thread_count()) {
     const double error = row_error<T>(y[row], product[row], scale[row], row_ptr[row + 1] - row_ptr[row]);
     worst = error > worst ? error : worst;
     if (!(error <= 1)) {
@@ -128,7 +186,7 @@ __global__ void compare_kernel(const Offset* row_ptr, std::int64_t rows, const d
 
 __global__ void count_different_kernel(const std::uint8_t* a, const std::uint8_t* b, std::int64_t bytes,
                                        unsigned long long* different) {
-  for (std::int64_t i = thread_index(); i < bytes; i += thread_count()) {
+  for (std::int64_t i = global_thread(); i < bytes; i += thread_count()) {
     if (a[i] != b[i]) atomicAdd(different, 1ULL);
   }
 }
@@ -206,14 +264,25 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   const bool short_rows = matrix.nnz / matrix.rows < 2 * warp_size;
   const int block = short_rows ? warp_size : default_block;
   const auto grid = static_cast<unsigned>(std::min<std::int64_t>(matrix.rows, 1 << 20));
+  Array<std::int64_t> long_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * block)), place);
+  Array<unsigned long long> count(1, place);
+  fill_bytes(count.data(), 0, sizeof(unsigned long long), place, stream);
   std::visit(
       [&](const auto* row_ptr) {
-        reference_kernel<<<grid, block, 0, stream.handle>>>(matrix, row_ptr, alpha, x, beta, y0,
-                                                            reference.product.data(), reference.scale.data());
+        const ReferenceTask task{matrix, row_ptr, alpha, x, beta, y0, reference.product.data(), reference.scale.data()};
+        reference_kernel<<<grid, block, 0, stream.handle>>>(task, long_rows.data(), count.data());
+        check_launch();
+        const auto rows = static_cast<unsigned>(count.to_vector().front());
+        if (rows == 0) return;
+        Array<CompensatedSum> sums(static_cast<std::size_t>(rows) * shares_of_a_row, place);
+        share_long_rows_kernel<<<rows * shares_of_a_row, default_block, 0, stream.handle>>>(task, long_rows.data(),
+                                                                                            sums.data());
+        check_launch();
+        join_long_rows_kernel<<<rows, shares_of_a_row, 0, stream.handle>>>(task, long_rows.data(), sums.data());
+        check_launch();
+        synchronize(place, stream);
       },
       matrix.row_ptr);
-  check_launch();
-  synchronize(place, stream);
 }
 
 template <class T>
