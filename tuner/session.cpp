@@ -67,6 +67,21 @@ void Session<T>::first_look(Trial& trial) {
   if (best_ == 0 || trial.median() < best_) best_ = trial.median();
 }
 
+// The first conversion of its kind in a process loads the kernels that it launches, which may take longer than it does
+// itself. Of a candidate that may win, a second one tells.
+template <class T>
+void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
+  constexpr double surprising = 2;  // times what was expected
+  auto& measurement = trial.record.measurement;
+  const double expected = prospect.prediction.setup_seconds;
+  if (!(expected > 0) || measurement.setup_seconds <= surprising * expected) return;
+  constexpr std::int64_t share = 4;  // of the free memory
+  if (measurement.bytes > free_memory(device_) / share) return;
+  Measurement again;
+  if (convert(matrix_, prospect.candidate, device_, formats_, again) == nullptr) return;
+  measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
+}
+
 template <class T>
 TrialRecord Session<T>::attempt(const Prospect& prospect) {
   const DeviceScope scope(device_);
@@ -82,6 +97,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
     if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
     if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);
+      if (may_win(trial)) convert_again_if_slow(trial, prospect);
     } else {
       trial.op.reset();
     }
@@ -97,12 +113,17 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   return trial.record;
 }
 
+// Baselines stay longer: a comparison with one that was looked at for a moment is worth little.
+template <class T>
+bool Session<T>::may_win(const Trial& trial) const {
+  const double cut = trial.baseline ? std::max(rules_.cut_factor, rules_.baseline_cut_factor) : rules_.cut_factor;
+  return trial.median() <= cut * best_;
+}
+
 template <class T>
 void Session<T>::drop_the_slow() {
   for (auto& trial : trials_) {
-    // Baselines stay longer: a comparison with one that was looked at for a moment is worth little.
-    const double cut = trial->baseline ? std::max(rules_.cut_factor, rules_.baseline_cut_factor) : rules_.cut_factor;
-    if (!trial->running() || trial->median() <= cut * best_) continue;
+    if (!trial->running() || may_win(*trial)) continue;
     trial->timed.reset();
     trial->op.reset();
   }

@@ -69,6 +69,8 @@ class Session {
   /// Seconds of a product past which it is not worth a look.
   [[nodiscard]] double glance_limit() const;
   void first_look(Trial& trial);
+  void convert_again_if_slow(Trial& trial, const Prospect& prospect);
+  [[nodiscard]] bool may_win(const Trial& trial) const;
   void drop_the_slow();
   [[nodiscard]] std::vector<Trial*> kept() const;
   [[nodiscard]] Launch launch_of(const Trial& trial) const;

@@ -115,7 +115,11 @@ TEST(Experience, ServesManyThreads) {
     return sum;
   };
   std::vector<std::thread> threads;
-  threads.reserve(4);
+  threads.reserve(5);
+  threads.emplace_back([&] {
+    while (experience->read_ahead()) {
+    }
+  });
   std::atomic<std::size_t> next = 0;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {

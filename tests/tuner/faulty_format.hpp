@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <variant>
 
 #include "core/error.hpp"
@@ -11,7 +13,17 @@
 
 namespace autospmv::testing {
 
-enum class Fault { none, wrong_sum, unwritten_row, writes_past_y, changes_x, refuses, throws, throws_when_used };
+enum class Fault {
+  none,
+  wrong_sum,
+  unwritten_row,
+  writes_past_y,
+  changes_x,
+  refuses,
+  throws,
+  throws_when_used,
+  slow_at_first
+};
 
 /// Plain CSR on the host, with a fault.
 class FaultyOperator final : public Operator<double> {
@@ -55,11 +67,14 @@ class FaultyFormat final : public Format<double> {
                                                                 const Device& /*device*/) const override {
     if (fault_ == Fault::refuses) return Refusal{"no"};
     if (fault_ == Fault::throws) throw DeviceError("broken");
+    if (fault_ == Fault::slow_at_first && ++conversions_ == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return std::unique_ptr<Operator<double>>(std::make_unique<FaultyOperator>(matrix, fault_));
   }
 
  private:
   Fault fault_;
+  mutable std::atomic<int> conversions_ = 0;
   FormatInfo info_{.name = "faulty", .version = 1, .summary = {}, .paper = {}, .backends = {Backend::host}};
 };
 

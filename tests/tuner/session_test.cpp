@@ -37,6 +37,20 @@ TEST(Session, PassesWhatIsRight) {
   EXPECT_GT(measurement.setup_seconds, 0);
 }
 
+TEST(Session, DoesNotCountWhatOnlyTheFirstConversionTakes) {
+  const auto matrix = testing::make_matrix<double>("gen:pde:8");
+  Prospect prospect;
+  prospect.candidate = {"faulty", {}};
+  for (const double expected : {0.0, 1e-3}) {
+    const FaultyFormat format(Fault::slow_at_first);
+    Session<double> session(matrix.on({}), host_device(), tuning_rules, 1,
+                            [&](std::string_view /*name*/) { return &format; });
+    prospect.prediction.setup_seconds = expected;
+    const auto setup = session.attempt(prospect).measurement.setup_seconds;
+    EXPECT_EQ(setup<0.05, expected> 0) << setup << " s, where " << expected << " s were expected";
+  }
+}
+
 TEST(Session, CatchesARowThatIsOffByABillionth) {
   const auto measurement = attempt(Fault::wrong_sum);
   EXPECT_EQ(measurement.outcome, Outcome::wrong_answer);
