@@ -62,12 +62,14 @@ std::optional<Effort> parse_effort(std::string_view name) {
 
 Context::Context(const ContextOptions& options)
     : id_(next_id()),
-      // Meets every format: what the background uses of them lives longer than a context that is static itself.
       catalogue_(format_catalogue()),
       recheck_share_(options.recheck_share),
       effort_(options.effort),
       limits_(options.limits),
       logger_(options.logger ? options.logger : spdlog::default_logger()) {
+  // Meets every format of both value types: what the background uses of them outlives a context that is static itself.
+  (void)find_format<double>({});
+  (void)find_format<float>({});
   device_ = chosen_device(options, *this);
   database_ = chosen_database(options, *this);
   if (effort_ == Effort::online) (void)workers();

@@ -77,9 +77,14 @@ void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
   if (!(expected > 0) || measurement.setup_seconds <= surprising * expected) return;
   constexpr std::int64_t share = 4;  // of the free memory
   if (measurement.bytes > free_memory(device_) / share) return;
-  Measurement again;
-  if (convert(matrix_, prospect.candidate, device_, formats_, again) == nullptr) return;
-  measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
+  try {
+    Measurement again;
+    if (convert(matrix_, prospect.candidate, device_, formats_, again) == nullptr) return;
+    measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
+  } catch (const Error&) {
+    // There may be no room for a second one. A sticky error, which would fail every later trial too, is thrown here.
+    synchronize(device_);
+  }
 }
 
 template <class T>
