@@ -50,6 +50,16 @@ TEST(Search, LearnsFromTrialsOfAFormatAboutItsOtherParameters) {
   EXPECT_EQ(search->next(), &prospects[2]) << "a was four times as slow as predicted";
 }
 
+TEST(Search, ExpectsOfOtherFormatsWhatAllHaveMissed) {
+  const std::vector<Prospect> prospects = {prospect("a", 1, 1e-6), prospect("b", 1, 1.1e-6), prospect("c", 1, 1.3e-6)};
+  const auto search = make_search(prospects, Effort::measure, {});
+  ASSERT_EQ(search->next(), &prospects[0]);
+  search->report(passed(1.4e-6), 0);
+  ASSERT_EQ(search->next(), &prospects[1]);
+  search->report(passed(1.6e-6), 0);
+  EXPECT_EQ(search->next(), nullptr) << "c will take as much longer than predicted";
+}
+
 TEST(Search, EndsWhenNothingThatIsLeftCouldWin) {
   const std::vector<Prospect> prospects = {prospect("a", 1, 1e-6), prospect("b", 1, 2e-6)};
   const auto search = make_search(prospects, Effort::measure, {});
@@ -142,6 +152,16 @@ TEST(OnlineSearch, LearnsFromWhatIsKnown) {
                                            prospect("b", 1, 1.5e-6)};
   const std::vector known{tried(prospects[0], passed(4e-6)), tried(prospects[1], passed(8e-6))};
   EXPECT_EQ(make_online_search(prospects, known, {})->next(), &prospects[3]) << "a was eight times as slow";
+}
+
+TEST(OnlineSearch, ExpectsOfOtherFormatsWhatAllHaveMissed) {
+  const std::vector<Prospect> prospects = {prospect("a", 1, 1e-4), prospect("b", 1, 1e-4), prospect("c", 1, 1.2e-4)};
+  const std::vector as_predicted{tried(prospects[0], passed(1.5e-4)), tried(prospects[1], passed(1e-4))};
+  EXPECT_EQ(make_online_search(prospects, as_predicted, {})->next(), nullptr);
+  const std::vector one_missed{tried(prospects[0], passed(1.5e-4))};
+  EXPECT_EQ(make_online_search(prospects, one_missed, {})->next(), &prospects[1]);
+  const std::vector both_missed{tried(prospects[0], passed(1.5e-4)), tried(prospects[1], passed(1.5e-4))};
+  EXPECT_EQ(make_online_search(prospects, both_missed, {})->next(), nullptr) << "c will be no faster than they are";
 }
 
 // ---- Replays -----------------------------------------------------------------------------------------------------
