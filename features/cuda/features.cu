@@ -594,7 +594,7 @@ __global__ void __launch_bounds__(default_block)
 
 template <class Offset>
 __global__ void sampled_lengths(RowSample sample, std::int64_t sample_rows, const Offset* row_ptr, Offset* lengths) {
-  const std::int64_t position = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t position = cuda::global_thread();
   if (position > sample_rows) return;
   const std::int64_t i = position < sample_rows ? sample.row(position) : 0;
   lengths[position] = position < sample_rows ? row_ptr[i + 1] - row_ptr[i] : Offset{0};

@@ -19,7 +19,7 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int thre
   const int threads = 1 << threads_log2;
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   const int phase = lane >> rows_log2;
-  const auto warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  const auto warp = cuda::global_thread() / cuda::warp_size;
   const auto row = (warp << rows_log2) + (lane & ((1 << rows_log2) - 1));
   const bool inside = row < blocks.rows;
   // Divisions of 64 bits would take as long as a block.

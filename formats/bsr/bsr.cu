@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(largest_block, 1)
   const int r = R == any ? blocks.r : R;
   const int lanes = Lanes == any ? lanes_of_launch : Lanes;
   const int block_rows_of_warp = cuda::warp_size / lanes;
-  const auto warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  const auto warp = cuda::global_thread() / cuda::warp_size;
   const int lane_of_warp = static_cast<int>(threadIdx.x) % cuda::warp_size;
   const int group = lane_of_warp / lanes;
   const int lane = lane_of_warp - group * lanes;

@@ -1,6 +1,7 @@
 #include <mutex>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/binned_rows.cuh"
 #include "formats/common/binned_rows_dynamic.hpp"
 
@@ -31,7 +32,7 @@ __device__ int child_threads(std::int64_t length) {
 template <class T, class Offset, class Values>
 __global__ void parent_kernel(BinnedView<Offset> rows, Values values, CachePolicy policy, std::int64_t count, T alpha,
                               const T* x, T beta, T* y) {
-  const auto position = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto position = cuda::global_thread();
   if (position >= count) return;
   const auto row = rows.row_at(position);
   const auto first = rows.first_entry(position, row);

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/kernel.cuh"
@@ -27,7 +28,7 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
     if (threadIdx.x == 0) long_rows = 0;
     __syncthreads();
   }
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t thread = cuda::global_thread();
   const int threads = 1 << log_threads;
   const std::int64_t row = thread >> log_threads;
   const int lane = static_cast<int>(thread) & (threads - 1);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 
@@ -16,7 +17,7 @@ inline constexpr int nonzeros_of_warp = 256;
 /// Calls body(row, k) for the nonzeros of the calling thread, of those of the grid_for_nonzeros(nnz).
 template <class Offset, class Body>
 __device__ void for_each_nonzero(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz, const Body& body) {
-  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto thread = cuda::global_thread();
   const auto first = thread / cuda::warp_size * nonzeros_of_warp;
   if (first >= nnz) return;
   const auto last = min(static_cast<long long>(nnz), static_cast<long long>(first + nonzeros_of_warp));

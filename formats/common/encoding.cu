@@ -18,7 +18,6 @@ using cuda::warp_size;
 // Enough to fill the device; every thread takes many slots, so that what a block does once hardly counts.
 unsigned grid_for_slots(std::int64_t slots) { return cuda::grid_for(std::min<std::int64_t>(slots, 1 << 20)); }
 
-__device__ std::int64_t first_slot() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ std::int64_t slot_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 struct Distinct {
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(default_block)
   table.clear();
   bool zero = false;
   bool counting = true;
-  for (auto slot = first_slot(); slot < slots && counting; slot += slot_stride()) {
+  for (auto slot = cuda::global_thread(); slot < slots && counting; slot += slot_stride()) {
     if (columns != nullptr && columns[slot] < 0) continue;
     const Count bits = bits_of(values[slot]);
     if (bits == 0) {
@@ -49,7 +48,7 @@ __global__ void __launch_bounds__(default_block)
 
 __global__ void narrow_kernel(const double* values, std::int64_t slots, float* narrowed, std::int32_t* lossy) {
   bool exact = true;
-  for (auto slot = first_slot(); slot < slots; slot += slot_stride()) {
+  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
     exact = exact && survives_float(values[slot]);
     narrowed[slot] = static_cast<float>(values[slot]);
   }
@@ -63,7 +62,7 @@ __global__ void __launch_bounds__(default_block)
   __shared__ Count patterns[largest_dictionary + 1];
   for (int i = static_cast<int>(threadIdx.x); i < entries; i += default_block) patterns[i] = bits_of(dictionary[i]);
   __syncthreads();
-  for (auto slot = first_slot(); slot < slots; slot += slot_stride()) {
+  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
     const Count bits = bits_of(values[slot]);
     const int at = partition_point(0, entries - 1, [&](int entry) { return patterns[entry] < bits; });
     indices[slot] = static_cast<std::uint8_t>(at);

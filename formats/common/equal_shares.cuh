@@ -95,13 +95,13 @@ __device__ void add_carries(const SharesView<T>& shares, std::int64_t first, std
 
 template <class T>
 __global__ void scale_crossing_kernel(SharesView<T> shares, T beta, T* y) {
-  const auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto i = cuda::global_thread();
   if (i < shares.crossings) scale_element(y + shares.continued[shares.crossing[i]], beta);
 }
 
 template <class T>
 __global__ void add_carries_kernel(SharesView<T> shares, T alpha, T* y) {
-  const auto warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  const auto warp = cuda::global_thread() / cuda::warp_size;
   add_carries(shares, warp, static_cast<std::int64_t>(gridDim.x) * (blockDim.x / cuda::warp_size), alpha, y);
 }
 
@@ -124,7 +124,7 @@ __device__ __forceinline__ bool is_last_block(std::uint32_t* blocks_done) {
 template <class T, class Body>
 __device__ __forceinline__ void for_share_of_warp(const SharesView<T>& shares, T alpha, T beta, T* y,
                                                   const Body& body) {
-  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto thread = cuda::global_thread();
   if (thread < shares.empties) detail::scale_element(y + shares.empty_rows[thread], beta);
   const auto share = thread / cuda::warp_size;
   if (share < shares.count) body(share);

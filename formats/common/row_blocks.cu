@@ -12,9 +12,7 @@ namespace {
 
 static_assert(most_blocks_of_piece <= cuda::warp_size);
 
-__device__ std::int64_t warp_of_thread() {
-  return (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
-}
+__device__ std::int64_t warp_of_thread() { return cuda::global_thread() / cuda::warp_size; }
 
 __device__ int lane_of_thread() { return static_cast<int>(threadIdx.x) % cuda::warp_size; }
 

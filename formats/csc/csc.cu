@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/nonzeros.hpp"
@@ -18,7 +19,7 @@ template <class T>
 __global__ void add_kernel(const std::int64_t* col_ptr, std::int64_t cols, const std::int32_t* __restrict__ rows,
                            const T* __restrict__ values, CachePolicy policy, int log_threads, T alpha,
                            const T* __restrict__ x, T* y) {
-  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto thread = cuda::global_thread();
   const auto column = thread >> log_threads;
   if (column >= cols) return;
   const std::int64_t threads = std::int64_t{1} << log_threads;

@@ -19,7 +19,7 @@ constexpr int transpose_block = 128;
 template <class Offset>
 __global__ void describe_kernel(FilledRows<Offset> filled, std::int64_t tiles, int sigma, std::int32_t* tile_ptr,
                                 std::uint32_t* bit_flags, std::uint16_t* offsets) {
-  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto thread = cuda::global_thread();
   const auto tile = thread / lanes;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   if (tile >= tiles) return;

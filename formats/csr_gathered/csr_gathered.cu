@@ -4,6 +4,7 @@
 
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
@@ -36,7 +37,7 @@ __global__ void gather_kernel(FullColumns columns, std::int64_t nnz, const T* __
 template <class T, class Offset>
 __global__ void multiply_kernel(std::int64_t rows, const Offset* row_ptr, FullValues<T> values, const T* gathered,
                                 int log_threads, T alpha, T beta, T* y) {
-  const auto thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto thread = cuda::global_thread();
   const auto row = thread >> log_threads;
   const int threads = 1 << log_threads;
   const int lane = static_cast<int>(threadIdx.x) & (threads - 1);

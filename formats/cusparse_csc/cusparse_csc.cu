@@ -9,6 +9,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/vectors.hpp"
@@ -51,7 +52,7 @@ double csc_bytes(std::int64_t cols, std::int64_t nnz) {
 double positions_bytes(std::int64_t nnz) { return 4 * static_cast<double>(nnz); }
 
 __global__ void count_up_kernel(std::int32_t* numbers, std::int64_t size) {
-  const auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto i = cuda::global_thread();
   if (i < size) numbers[i] = static_cast<std::int32_t>(i);
 }
 

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/sliced.hpp"
@@ -53,7 +54,7 @@ struct SellStorage {
 
 __global__ void slice_offsets_kernel(const std::int32_t* slice_chunks, std::int32_t slice_rows, std::int64_t size,
                                      std::int32_t* offsets) {
-  const auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto i = cuda::global_thread();
   if (i < size) offsets[i] = slice_chunks[i] * slice_rows;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/dia/symmetric.hpp"
 
+#include "core/cuda/threads.cuh"
 #include "formats/common/diagonals.cuh"
 #include "formats/common/dispatch.hpp"
 
@@ -51,7 +52,7 @@ template <int Rows, class T>
 __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
   // Diagonals whose loads are under way together.
   constexpr int in_flight = Rows < 4 ? 4 : 2;
-  const auto row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * Rows;
+  const auto row = cuda::global_thread() * Rows;
   const auto& shape = half.shape;
   if (row >= shape.rows) return;
   const SlotsReadTwice<T> upper{half.upper};
@@ -84,7 +85,7 @@ __global__ void sample_mates_kernel(CsrView<T> matrix, const Offset* row_ptr, Fa
 // A warp a row.
 template <class T, class Offset>
 __global__ void store_lower_kernel(CsrView<T> matrix, const Offset* row_ptr, StoreLower<T> to) {
-  const auto row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / cuda::warp_size;
+  const auto row = cuda::global_thread() / cuda::warp_size;
   if (row >= matrix.rows) return;
   const std::int64_t last = row_ptr[row + 1];
   for (std::int64_t k = row_ptr[row] + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {

@@ -1,6 +1,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "formats/common/each_nonzero.cuh"
 #include "formats/hyb/hyb.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 template <class Offset>
 __global__ void count_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t width, std::int64_t* counts) {
-  const auto row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const auto row = cuda::global_thread();
   if (row > rows) return;
   const std::int64_t past = row < rows ? static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) - width : 0;
   counts[row] = past > 0 ? past : 0;

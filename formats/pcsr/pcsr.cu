@@ -1,5 +1,6 @@
 #include "formats/pcsr/pcsr.hpp"
 
+#include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/shared_memory.cuh"
@@ -13,7 +14,7 @@ template <class T>
 __global__ void products_kernel(CsrView<T> matrix, CachePolicy policy, const T* x, T* products) {
   constexpr int unroll = 4;
   const auto threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  auto k = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  auto k = cuda::global_thread();
   for (; k + (unroll - 1) * threads < matrix.nnz; k += unroll * threads) {
     std::int32_t column[unroll];
     T value[unroll];
