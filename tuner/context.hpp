@@ -61,6 +61,8 @@ class Context {
   [[nodiscard]] Database& database() const { return *database_; }
   [[nodiscard]] Effort effort() const { return effort_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
+  /// format_catalogue(), made once.
+  [[nodiscard]] const std::string& catalogue() const { return catalogue_; }
 
   /// Messages to the logger of the options.
   void warn(std::string_view message) const;

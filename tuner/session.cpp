@@ -13,6 +13,9 @@ namespace autospmv {
 
 namespace {
 
+// One part in so many of the free memory is what a second operator, or a cache flusher, may take.
+constexpr std::int64_t memory_share = 4;
+
 template <class Sample>
 Timing timing_of(int count, const Sample& sample) {
   std::vector<double> samples(static_cast<std::size_t>(count));
@@ -75,8 +78,7 @@ void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
   auto& measurement = trial.record.measurement;
   const double expected = prospect.prediction.setup_seconds;
   if (!(expected > 0) || measurement.setup_seconds <= surprising * expected) return;
-  constexpr std::int64_t share = 4;  // of the free memory
-  if (measurement.bytes > free_memory(device_) / share) return;
+  if (measurement.bytes > free_memory(device_) / memory_share) return;
   try {
     Measurement again;
     if (convert(matrix_, prospect.candidate, device_, formats_, again) == nullptr) return;
@@ -157,8 +159,7 @@ void Session<T>::settle() {
   }
   // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
   std::optional<CacheFlusher> flusher;
-  constexpr std::int64_t share = 4;  // of the free memory
-  if (rules_.cold_samples > 0 && free_memory(device_) / share > device_.cache_bytes) flusher.emplace(device_);
+  if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) flusher.emplace(device_);
   best_ = std::numeric_limits<double>::max();
   for (auto* trial : kept()) {
     trial->update_median();

@@ -35,7 +35,7 @@ template <class T>
 class Tuning {
  public:
   Tuning(const Matrix<T>& matrix, const Context& context, const TuneOptions& options)
-      : matrix_(matrix), context_(context), options_(options), catalogue_(format_catalogue()) {
+      : matrix_(matrix), context_(context), options_(options) {
     view_ = matrix.on(context.device());
     key_ = timed_step(result_.times.fingerprint, [&] { return key_of(matrix, context); });
   }
@@ -71,7 +71,6 @@ class Tuning {
   const Matrix<T>& matrix_;
   const Context& context_;
   const TuneOptions& options_;
-  std::string catalogue_;
   CsrView<T> view_;
   TrialKey key_;
   std::vector<Prospect> prospects_;
@@ -85,16 +84,16 @@ template <class T>
 Tuned<T> Tuning<T>::tune() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
-    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
     goes_online_ = context_.effort() == Effort::online && !all_were_tried();
     return true;
   });
   if (!known) {
     try_candidates();
-    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
   } else if (tries() && winner_ && !is_baseline(*winner_) && context_.recheck_due()) {
     recheck();
-    winner_ = context_.database().winner(key_, context_.limits(), catalogue_);
+    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
   }
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
   choose();
@@ -115,8 +114,8 @@ template <class T>
 bool Tuning<T>::were_tried(Effort effort) const {
   auto& database = context_.database();
   const std::string name(name_of(effort));
-  if (database.tuned(key_, name, catalogue_)) return true;
-  return context_.limits().deterministic && database.tuned(key_, name + deterministic_mark, catalogue_);
+  if (database.tuned(key_, name, context_.catalogue())) return true;
+  return context_.limits().deterministic && database.tuned(key_, name + deterministic_mark, context_.catalogue());
 }
 
 template <class T>
@@ -127,7 +126,7 @@ bool Tuning<T>::all_were_tried() const {
 
 template <class T>
 void Tuning<T>::report() {
-  result_.trials = context_.database().trials(key_, context_.limits(), catalogue_);
+  result_.trials = context_.database().trials(key_, context_.limits(), context_.catalogue());
   for (const auto& record : result_.trials) {
     if (!is_baseline(record)) continue;
     const bool faster = !result_.baseline || record.measurement.warm.median < result_.baseline->measurement.warm.median;
@@ -165,13 +164,13 @@ void Tuning<T>::try_candidates() {
     }
     return 0;
   });
-  if (ended) context_.database().mark_tuned(key_, effort_mark(), catalogue_);
+  if (ended) context_.database().mark_tuned(key_, effort_mark(), context_.catalogue());
   context_.note_tuned();
 }
 
 template <class T>
 bool Tuning<T>::run_trials(Search& search) {
-  const auto known = context_.database().trials(key_, context_.limits(), catalogue_);
+  const auto known = context_.database().trials(key_, context_.limits(), context_.catalogue());
   const auto& rules = context_.effort() == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
   const Prospect* suspect = nullptr;
@@ -211,7 +210,7 @@ bool Tuning<T>::run_trials(Search& search) {
 // is asked for anew.
 template <class T>
 void Tuning<T>::recheck() {
-  const auto trials = context_.database().trials(key_, context_.limits(), catalogue_);
+  const auto trials = context_.database().trials(key_, context_.limits(), context_.catalogue());
   const auto baseline =
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
@@ -329,7 +328,7 @@ void Tuning<T>::go_online() {
                                      .prospects = std::move(prospects_),
                                      .setup_seconds = result_.times.conversion,
                                      .effort_mark = effort_mark(),
-                                     .catalogue = catalogue_});
+                                     .catalogue = context_.catalogue()});
 }
 
 // Whether a trial promises to pay if the estimate is as fast as predicted. Where nothing is predicted yet, it may.
