@@ -3,17 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/compensated.hpp"
 #include "core/error.hpp"
 #include "core/generators.hpp"
 #include "core/params.hpp"
 #include "core/random.hpp"
-#include "core/reference.hpp"
 
 namespace autospmv {
 namespace {
@@ -131,42 +128,6 @@ TEST(Fingerprint, ChangesHalfOfItsBits) {
     flipped += __builtin_popcountll(before.high ^ after.high) + __builtin_popcountll(before.low ^ after.low);
   }
   EXPECT_NEAR(flipped / 100.0, 64, 6);
-}
-
-TEST(Reference, IsMoreAccurateThanTheBoundAsks) {
-  // 1e16 + 1 - 1e16: a plain sum gives 0.
-  const Offsets row_ptr{0, 3};
-  const Columns columns{0, 1, 2};
-  const Values values{1e16, 1, -1e16};
-  const Values x{1, 1, 1};
-  const CsrView<double> view{1, 3, 3, row_ptr.data(), columns.data(), values.data()};
-  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
-  EXPECT_EQ(reference.product[0], 1);
-  EXPECT_EQ(reference.scale[0], 2e16 + 1);
-}
-
-Comparison judged(double y, double x_value) {
-  const Offsets row_ptr{0, 2};
-  const Columns columns{0, 1};
-  const Values values{1, 0};
-  const Values x{1, x_value};
-  const CsrView<double> view{1, 2, 2, row_ptr.data(), columns.data(), values.data()};
-  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
-  return compare(view, reference, &y, {});
-}
-
-TEST(Reference, JudgesRoundingAndSpecialValues) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(judged(1, 5).passed());
-  EXPECT_TRUE(judged(1 + 4e-16, 5).passed());
-  EXPECT_FALSE(judged(1 + 1e-14, 5).passed());
-  EXPECT_FALSE(judged(nan, 5).passed());
-  EXPECT_FALSE(judged(infinity, 5).passed());
-  // A stored zero times infinity is not a number, and so must be the product.
-  EXPECT_TRUE(judged(nan, infinity).passed());
-  EXPECT_FALSE(judged(1, infinity).passed());
-  EXPECT_EQ(judged(7, 5).first_wrong, 0);
 }
 
 TEST(Params, TextRoundTripsAndRejectsNoise) {

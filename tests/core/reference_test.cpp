@@ -1,39 +1,62 @@
-// Rows of all lengths, long ones that many blocks of threads share among them.
+// What every other product is judged by: special values, and rows of all lengths, long ones that many blocks of threads
+// share among them.
 
 #include "core/reference.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
-#include "core/host_csr.hpp"
-#include "core/matrix.hpp"
 #include "core/random.hpp"
+#include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv {
 namespace {
 
-template <class T>
-HostCsr<T> with_rows_of(const std::vector<std::int64_t>& lengths, std::int64_t cols) {
-  HostCsr<T> matrix;
-  matrix.rows = static_cast<std::int64_t>(lengths.size());
-  matrix.cols = cols;
-  matrix.row_ptr.assign(1, 0);
-  for (const auto length : lengths) {
-    for (std::int64_t k = 0; k < length; ++k) {
-      matrix.col_idx.push_back(static_cast<std::int32_t>(k * 31 % cols));
-      matrix.values.push_back(static_cast<T>(random_value(3, matrix.values.size())));
-    }
-    matrix.row_ptr.push_back(static_cast<std::int64_t>(matrix.col_idx.size()));
-  }
-  return matrix;
+TEST(Reference, IsMoreAccurateThanTheBoundAsks) {
+  // 1e16 + 1 - 1e16: a plain sum gives 0.
+  const std::vector<std::int32_t> row_ptr{0, 3};
+  const std::vector<std::int32_t> columns{0, 1, 2};
+  const std::vector<double> values{1e16, 1, -1e16};
+  const std::vector<double> x{1, 1, 1};
+  const CsrView<double> view{1, 3, 3, row_ptr.data(), columns.data(), values.data()};
+  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
+  EXPECT_EQ(reference.product[0], 1);
+  EXPECT_EQ(reference.scale[0], 2e16 + 1);
 }
 
-std::vector<Device> devices() {
-  std::vector<Device> all{host_device()};
-  if (const auto cuda = cuda_devices(); !cuda.empty()) all.push_back(cuda.front());
-  return all;
+Comparison judged(double y, double x_value) {
+  const std::vector<std::int32_t> row_ptr{0, 2};
+  const std::vector<std::int32_t> columns{0, 1};
+  const std::vector<double> values{1, 0};
+  const std::vector<double> x{1, x_value};
+  const CsrView<double> view{1, 2, 2, row_ptr.data(), columns.data(), values.data()};
+  const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
+  return compare(view, reference, &y, {});
+}
+
+TEST(Reference, JudgesRoundingAndSpecialValues) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(judged(1, 5).passed());
+  EXPECT_TRUE(judged(1 + 4e-16, 5).passed());
+  EXPECT_FALSE(judged(1 + 1e-14, 5).passed());
+  EXPECT_FALSE(judged(nan, 5).passed());
+  EXPECT_FALSE(judged(infinity, 5).passed());
+  // A stored zero times infinity is not a number, and so must be the product.
+  EXPECT_TRUE(judged(nan, infinity).passed());
+  EXPECT_FALSE(judged(1, infinity).passed());
+  EXPECT_EQ(judged(7, 5).first_wrong, 0);
+}
+
+template <class T>
+HostCsr<T> with_rows_of(const std::vector<std::int64_t>& lengths, std::int64_t cols) {
+  const auto length = [&](std::int64_t row) { return lengths[static_cast<std::size_t>(row)]; };
+  return testing::from_lengths<T>(static_cast<std::int64_t>(lengths.size()), cols, length, 31);
 }
 
 // Against sums in the host's widest precision.
@@ -42,11 +65,12 @@ void expect_reference(const HostCsr<T>& source) {
   constexpr T alpha = 2;
   constexpr T beta = -1;
   std::vector<T> x;
-  for (std::int64_t i = 0; i < source.cols; ++i)
-    x.push_back(static_cast<T>(random_value(5, static_cast<std::size_t>(i))));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(source.cols); ++i) {
+    x.push_back(static_cast<T>(random_value(5, i)));
+  }
   const std::vector<T> y0(static_cast<std::size_t>(source.rows), T{3});
-  const auto matrix = Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-  for (const auto& device : devices()) {
+  const auto matrix = testing::matrix_of(source);
+  for (const auto& device : testing::devices()) {
     const auto on_device = Array<T>::copy_of(x, device);
     const auto added = Array<T>::copy_of(y0, device);
     const auto reference = reference_product(matrix.on(device), alpha, on_device.data(), beta, added.data(), device);

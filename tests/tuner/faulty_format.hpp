@@ -67,8 +67,9 @@ class FaultyFormat final : public Format<double> {
                                                                 const Device& /*device*/) const override {
     if (fault_ == Fault::refuses) return Refusal{"no"};
     if (fault_ == Fault::throws) throw DeviceError("broken");
-    if (fault_ == Fault::slow_at_first && ++conversions_ == 1)
+    if (fault_ == Fault::slow_at_first && ++conversions_ == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     return std::unique_ptr<Operator<double>>(std::make_unique<FaultyOperator>(matrix, fault_));
   }
 
