@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/load.hpp"
+#include "io/load.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <ostream>
 
-#include "core/generators.hpp"
+#include "io/generators.hpp"
 
 namespace autospmv::tools {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "core/generators.hpp"
 #include "formats/format.hpp"
+#include "io/generators.hpp"
 #include "tools/command.hpp"
 #include "tools/json.hpp"
 #include "tools/table.hpp"

@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/generators.hpp"
-#include "core/matrix_market.hpp"
+#include "io/generators.hpp"
+#include "io/matrix_market.hpp"
 #include "tools/command.hpp"
 #include "tools/input.hpp"
 #include "tools/json.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/load.hpp"
 #include "core/matrix.hpp"
+#include "io/load.hpp"
 #include "tools/options.hpp"
 #include "tools/report.hpp"
 #include "tuner/context.hpp"

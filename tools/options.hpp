@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/load.hpp"
 #include "core/trial.hpp"
+#include "io/load.hpp"
 #include "tuner/context.hpp"
 
 namespace autospmv::tools {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/load.hpp"
 #include "core/random.hpp"
+#include "io/load.hpp"
 
 namespace {
 

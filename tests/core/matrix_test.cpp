@@ -8,9 +8,9 @@
 
 #include "core/array.hpp"
 #include "core/error.hpp"
-#include "core/generators.hpp"
 #include "core/params.hpp"
 #include "core/random.hpp"
+#include "io/generators.hpp"
 
 namespace autospmv {
 namespace {

@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/generators.hpp"
 #include "core/matrix.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "features/recorded.hpp"
 #include "features/tally.hpp"
+#include "io/generators.hpp"
 #include "scenarios.hpp"
 
 namespace autospmv {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/host_csr.hpp"
 #include "core/random.hpp"
 #include "features/features.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv::test {
 

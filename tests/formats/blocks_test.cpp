@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/generators.hpp"
 #include "core/matrix.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
@@ -19,6 +18,7 @@
 #include "formats/common/block_rules.hpp"
 #include "formats/common/blocks.hpp"
 #include "formats/format.hpp"
+#include "io/generators.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 

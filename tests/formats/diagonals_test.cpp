@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/generators.hpp"
 #include "core/matrix.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
+#include "io/generators.hpp"
 #include "tests/formats/support.hpp"
 
 namespace autospmv::testing {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/generators.hpp"
-#include "core/host_csr.hpp"
 #include "core/random.hpp"
+#include "io/generators.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv::testing {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/host_csr.hpp"
 #include "core/matrix.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv::testing {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/host_csr.hpp"
 #include "formats/format.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv::formats {
 namespace {

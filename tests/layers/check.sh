@@ -6,11 +6,12 @@ cd "$1"
 
 declare -A below=(
   [core]=''
+  [io]='core'
   [features]='core'
   [formats]='core features'
   [db]='core'
   [tuner]='core features formats db'
-  [tools]='core features formats db tuner'
+  [tools]='core io features formats db tuner'
 )
 
 # The folder that an include names; the public header is the tuner's.

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/archive.hpp"
 #include "db/database.hpp"
+#include "io/archive.hpp"
 #include "tuner/experience.hpp"
 
 namespace autospmv::testing {

@@ -7,9 +7,9 @@
 
 #include <unistd.h>
 
-#include "core/generators.hpp"
 #include "core/matrix.hpp"
 #include "core/reference.hpp"
+#include "io/generators.hpp"
 #include "tuner/context.hpp"
 #include "tuner/prediction.hpp"
 

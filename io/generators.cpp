@@ -1,4 +1,4 @@
-#include "core/generators.hpp"
+#include "io/generators.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "core/assemble.hpp"
 #include "core/device.hpp"
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
-#include "core/twin.hpp"
+#include "io/assemble.hpp"
+#include "io/twin.hpp"
 
 namespace autospmv {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/host_csr.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv {
 

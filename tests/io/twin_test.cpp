@@ -1,4 +1,4 @@
-#include "core/twin.hpp"
+#include "io/twin.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/generators.hpp"
+#include "io/generators.hpp"
 
 namespace autospmv {
 namespace {

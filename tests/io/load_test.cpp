@@ -1,4 +1,4 @@
-#include "core/load.hpp"
+#include "io/load.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/generators.hpp"
-#include "core/matrix_market.hpp"
+#include "io/generators.hpp"
+#include "io/matrix_market.hpp"
 
 namespace autospmv {
 namespace {

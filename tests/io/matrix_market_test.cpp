@@ -1,4 +1,4 @@
-#include "core/matrix_market.hpp"
+#include "io/matrix_market.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

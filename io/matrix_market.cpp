@@ -1,4 +1,4 @@
-#include "core/matrix_market.hpp"
+#include "io/matrix_market.hpp"
 
 #include <omp.h>
 
@@ -12,10 +12,10 @@
 #include <ostream>
 #include <vector>
 
-#include "core/archive.hpp"
 #include "core/array.hpp"
-#include "core/assemble.hpp"
 #include "core/error.hpp"
+#include "io/archive.hpp"
+#include "io/assemble.hpp"
 
 namespace autospmv {
 

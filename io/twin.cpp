@@ -1,4 +1,4 @@
-#include "core/twin.hpp"
+#include "io/twin.hpp"
 
 #include <algorithm>
 #include <bit>

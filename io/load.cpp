@@ -1,4 +1,4 @@
-#include "core/load.hpp"
+#include "io/load.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/archive.hpp"
 #include "core/error.hpp"
-#include "core/generators.hpp"
-#include "core/matrix_market.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
+#include "io/archive.hpp"
+#include "io/generators.hpp"
+#include "io/matrix_market.hpp"
 
 namespace autospmv {
 

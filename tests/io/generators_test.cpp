@@ -1,4 +1,4 @@
-#include "core/generators.hpp"
+#include "io/generators.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

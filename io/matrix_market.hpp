@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/csr.hpp"
-#include "core/host_csr.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv {
 
@@ -25,7 +25,7 @@ namespace autospmv {
 template <class T>
 HostCsr<T> parse_matrix_market(std::span<const char> text, const std::string& name);
 
-/// parse_matrix_market of read_text (core/archive.hpp): a plain, compressed or archived file, "-" for standard input.
+/// parse_matrix_market of read_text (io/archive.hpp): a plain, compressed or archived file, "-" for standard input.
 template <class T>
 HostCsr<T> read_matrix_market(const std::string& path);
 

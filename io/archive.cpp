@@ -1,4 +1,4 @@
-#include "core/archive.hpp"
+#include "io/archive.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/host_csr.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/host_csr.hpp"
 #include "core/parallel.hpp"
+#include "io/host_csr.hpp"
 
 namespace autospmv::detail {
 
