@@ -1,0 +1,91 @@
+// What can be chosen: how hard to look, within which limits, on which device, and what is remembered where. All of it
+// are plain values with defaults; name what differs: ContextOptions{.effort = Effort::online}.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "autospmv/export.h"
+#include "autospmv/types.hpp"
+
+namespace autospmv {
+
+/// How hard to look for the fastest format, after FFTW's planner.
+enum class Effort : std::uint8_t {
+  cached,      ///< never a trial: what the database knows, else plain CSR
+  estimate,    ///< never a trial: what the database knows, else what other matrices and the cost model predict
+  measure,     ///< trials of a short list
+  exhaustive,  ///< trials of every admitted candidate
+  online,      ///< trials ride on the caller's own products, each of which gives the right y
+};
+
+/// "cached", "estimate", "measure", "exhaustive", "online".
+AUTOSPMV_API std::string_view name_of(Effort effort);
+AUTOSPMV_API std::optional<Effort> parse_effort(std::string_view name);
+
+/// What a winner must respect, and what it minimizes: setup + expected_calls x time of a product.
+struct Limits {
+  std::int64_t expected_calls = 1000;
+  double time_limit_seconds = std::numeric_limits<double>::infinity();  ///< for all trials of one matrix
+  double memory_factor =
+      std::numeric_limits<double>::infinity();  ///< bytes allocated for the winner over those of the CSR arrays
+  bool deterministic = false;                   ///< only candidates that are bitwise equal from run to run
+};
+
+/// Which product: y = alpha A x + beta y, or the same with A transposed.
+enum class Operation : std::uint8_t { plain, transposed };
+
+/// For one plan. What is not given is the context's.
+struct PlanOptions {
+  std::optional<Effort> effort = {};
+  std::optional<Limits> limits = {};
+  Operation op = Operation::plain;  ///< transposed throws Unsupported in this version
+  std::string label = {};           ///< remembered with the matrix in the database, for people
+};
+
+/// Where what was learned is kept.
+class DatabaseChoice {
+ public:
+  /// $AUTOSPMV_DB, else autospmv/trials.db in $XDG_CACHE_HOME or ~/.cache.
+  DatabaseChoice() = default;
+  /// Nowhere: it goes with the context.
+  static DatabaseChoice memory() { return DatabaseChoice(Kind::memory, {}); }
+  /// This file, begun where there is none.
+  static DatabaseChoice file(std::filesystem::path path) { return {Kind::file, std::move(path)}; }
+
+  enum class Kind : std::uint8_t { standard, memory, file };
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }  ///< of Kind::file
+
+ private:
+  DatabaseChoice(Kind kind, std::filesystem::path path) : kind_(kind), path_(std::move(path)) {}
+
+  Kind kind_ = Kind::standard;
+  std::filesystem::path path_;
+};
+
+enum class LogLevel : std::uint8_t { warning, error };
+
+/// Gets one line each time, from any thread, the context's own among them. Must not call this library.
+using Logger = std::function<void(LogLevel, std::string_view message)>;
+
+struct ContextOptions {
+  std::optional<Place> device = {};  ///< none: the first CUDA device where there is one, else the host
+  DatabaseChoice database = {};
+  Effort effort = Effort::measure;
+  Limits limits = {};
+  /// Of the plans that come from the database, how many are timed again, against the baseline, before they are used.
+  double recheck_share = 0.1;
+  /// Whether one thread of the context's own may work beside the caller's. Without it nothing is tuned online: such
+  /// plans stay as they begin.
+  bool background = true;
+  Logger logger = {};  ///< none: warnings and errors go to standard error
+};
+
+}  // namespace autospmv
