@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/csr.hpp"
 #include "core/device.hpp"
 #include "core/error.hpp"
 #include "core/params.hpp"
-#include "core/stream.hpp"
 #include "features/features.hpp"
 
 namespace autospmv {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/device.hpp"
-#include "core/stream.hpp"
 
 struct CUevent_st;
 struct CUgraph_st;
