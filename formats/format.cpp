@@ -1,6 +1,20 @@
 #include "formats/format.hpp"
 
+#include "formats/common/encoding.hpp"
+
 namespace autospmv {
+
+// What parameters say of values is said alike by all formats.
+template <class T>
+Params Format<T>::for_any_values(const Params& params) const {
+  auto full = params;
+  if (params.find("value_bits")) full.set("value_bits", formats::full_value_bits<T>);
+  if (params.find("symmetric")) full.set("symmetric", 0);
+  return full;
+}
+
+template Params Format<float>::for_any_values(const Params& params) const;
+template Params Format<double>::for_any_values(const Params& params) const;
 
 template <class T>
 const Format<T>* find_format(std::string_view name) {

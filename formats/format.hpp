@@ -56,8 +56,15 @@ class Operator {
   /// each other. y is not read where beta is 0. Allocates nothing, waits for nothing; safe from many threads at once.
   virtual void apply(T alpha, const T* x, T beta, T* y, Stream stream) const = 0;
 
-  /// Takes the values from a matrix of the same pattern, in the order of the stream.
-  virtual void update_values(const CsrView<T>& matrix, Stream stream) = 0;
+  /// Takes the values of a matrix of the same pattern, in the order of the stream. In place: what a product reads keeps
+  /// its address for as long as the operator lives, so that a captured product sees the new values. False where they do
+  /// not fit how they are stored (in fewer bits, one of two symmetric halves); what was stored may then be partly old,
+  /// partly new until an update that fits.
+  [[nodiscard]] virtual bool update_values(const CsrView<T>& matrix, Stream stream) = 0;
+
+  /// Whether update_values() takes whatever values there are; then it never waits for the stream and may be captured
+  /// itself. Those it does not take for certain: values in fewer bits, symmetric halves.
+  [[nodiscard]] virtual bool takes_any_values() const { return true; }
 
   /// What it allocated.
   [[nodiscard]] virtual std::int64_t bytes() const = 0;
@@ -84,6 +91,10 @@ class Format {
   [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {
     return info().deterministic;
   }
+
+  /// The same choice of parameters for values of any kind: what a plan moves to where new values do not fit. build()
+  /// may refuse it, where the storage was small enough in fewer bits only.
+  [[nodiscard]] virtual Params for_any_values(const Params& params) const;
 
   /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
   /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.

@@ -309,10 +309,14 @@ class CocktailOperator final : public Operator<T> {
     if (second_) second_->apply(alpha, x, T{1}, y, stream);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     refresh(split_, matrix, place_, stream);
-    first_->update_values((cut_first_ ? split_.cut : split_.rest).view(), stream);
-    if (second_) second_->update_values((cut_first_ ? split_.rest : split_.cut).view(), stream);
+    return first_->update_values((cut_first_ ? split_.cut : split_.rest).view(), stream) &&
+           (!second_ || second_->update_values((cut_first_ ? split_.rest : split_.cut).view(), stream));
+  }
+
+  [[nodiscard]] bool takes_any_values() const override {
+    return first_->takes_any_values() && (!second_ || second_->takes_any_values());
   }
 
   [[nodiscard]] std::int64_t bytes() const override {

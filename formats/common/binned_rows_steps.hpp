@@ -38,10 +38,14 @@ struct BinnedView {
 template <class T>
 class BinnedRowsOperator : public Operator<T> {
  public:
-  void update_values(const CsrView<T>& matrix, Stream stream) final {
+  bool update_values(const CsrView<T>& matrix, Stream stream) final {
     matrix_ = matrix;
-    take_values(stream);
+    if (!shape_.stored) return replace_values_of(matrix_, values_, place_, stream);
+    return refill_values(values_, static_cast<std::size_t>(matrix_.nnz), nullptr, place_, stream,
+                         [&](Array<T>& values, Stream on) { store_values(values.data(), on); });
   }
+
+  [[nodiscard]] bool takes_any_values() const final { return values_.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const final {
     const auto offset_bytes = std::visit([](const auto& offsets) { return offsets.bytes(); }, row_ptr_);
@@ -52,7 +56,7 @@ class BinnedRowsOperator : public Operator<T> {
   bool complete() {
     const auto stream = setup_stream(place_);
     if (shape_.stored) store_rows(stream);
-    const bool fits = take_values(stream);
+    const bool fits = encode_values(stream);
     synchronize(place_, stream);
     return fits;
   }
@@ -87,8 +91,9 @@ class BinnedRowsOperator : public Operator<T> {
                                         matrix_.rows,
                                         shape_.log_granularity,
                                         shape_.stored};
-          if (!shape_.stored && values_.bits == full_value_bits<T>) return body(view, FullValues<T>{matrix_.values});
-          with_values(values_, [&](const auto& values) { body(view, values); });
+          const auto with_reader = [&](const auto& values) { body(view, values); };
+          if (!shape_.stored) return with_values_of(matrix_, values_, with_reader);
+          with_values(values_, with_reader);
         },
         matrix_.row_ptr);
   }
@@ -101,24 +106,12 @@ class BinnedRowsOperator : public Operator<T> {
   Array<std::int32_t> columns_;
 
  private:
-  // Values that do not fit their encoding any more are stored in full from now on, or read where they are.
-  bool take_values(Stream stream) {
+  bool encode_values(Stream stream) {
     const int bits = std::min(shape_.value_bits, full_value_bits<T>);
-    const bool in_full = bits == full_value_bits<T>;
-    if (!shape_.stored && in_full) return true;
-    if (shape_.stored && values_.bits == full_value_bits<T> && !values_.full.empty()) {
-      store_values(values_.full.data(), stream);
-      return in_full;
-    }
+    if (!shape_.stored) return encode_values_of(matrix_, values_, bits, place_, stream);
     Array<T> values(static_cast<std::size_t>(matrix_.nnz), place_);
-    if (shape_.stored) {
-      store_values(values.data(), stream);
-    } else {
-      copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
-    }
-    const bool fits = encode(values_, std::move(values), bits, nullptr, stream);
-    if (!fits && !shape_.stored) values_ = {};
-    return fits;
+    store_values(values.data(), stream);
+    return encode(values_, std::move(values), bits, nullptr, stream);
   }
 
   EncodedValues<T> values_;

@@ -118,20 +118,15 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
 }
 
 template <class T>
-void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream) {
-  if (blocks.values.bits == full_value_bits<T>) {
-    fill(matrix, blocks, blocks.values.full, place, stream);
-    return;
-  }
+bool refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream) {
   const auto elements = blocks.block_columns.size() * static_cast<std::size_t>(blocks.layout.r * blocks.layout.c);
-  Array<T> values(elements + BlockMatrix<T>::read_past, place);
-  fill(matrix, blocks, values, place, stream);
-  encode(blocks.values, std::move(values), value_bits_of<T>(blocks.layout.value_bits), nullptr, stream);
+  return refill_values(blocks.values, elements + BlockMatrix<T>::read_past, nullptr, place, stream,
+                       [&](Array<T>& values, Stream on) { fill(matrix, blocks, values, place, on); });
 }
 
 #define AUTOSPMV_BLOCKS(T)                                                                            \
   template Result<BlockMatrix<T>> build_blocks(const CsrView<T>&, const BlockLayout&, const Device&); \
-  template void refresh_blocks(BlockMatrix<T>&, const CsrView<T>&, Place, Stream);
+  template bool refresh_blocks(BlockMatrix<T>&, const CsrView<T>&, Place, Stream);
 AUTOSPMV_BLOCKS(float)
 AUTOSPMV_BLOCKS(double)
 #undef AUTOSPMV_BLOCKS

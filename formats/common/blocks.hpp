@@ -75,10 +75,10 @@ double block_bytes(const BlockLayout& layout, double block_rows, double block_sl
 template <class T>
 Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout& layout, const Device& device);
 
-/// Takes the values of a matrix with the same pattern, in the order of the stream. Where they do not fit their encoding
-/// any more they are stored in full from now on.
+/// Takes the values of a matrix with the same pattern, in the order of the stream and in place; false where they do not
+/// fit their encoding.
 template <class T>
-void refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream);
+[[nodiscard]] bool refresh_blocks(BlockMatrix<T>& blocks, const CsrView<T>& matrix, Place place, Stream stream);
 
 template <class T>
 void multiply_blocks_host(const BlockMatrix<T>& blocks, T alpha, const T* x, T beta, T* y);
@@ -106,9 +106,10 @@ class BlockOperator final : public Operator<T> {
       multiply_blocks_host(blocks_, alpha, x, beta, y);
     }
   }
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh_blocks(blocks_, matrix, place_, stream);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    return refresh_blocks(blocks_, matrix, place_, stream);
   }
+  [[nodiscard]] bool takes_any_values() const override { return blocks_.values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes(); }
 
   /// Builds the operator of a format in one step.

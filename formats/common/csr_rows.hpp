@@ -33,25 +33,6 @@ struct CsrEncoding {
   [[nodiscard]] std::int64_t bytes() const { return columns.bytes() + values.bytes(); }
 };
 
-/// Encodes the values of a matrix; stores none, and returns false, where they need more bits. In full they stay where
-/// they are. Waits for the stream where there is something to encode.
-template <class T>
-bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place, Stream stream) {
-  if (bits == full_value_bits<T>) return true;
-  auto values = Array<T>(static_cast<std::size_t>(matrix.nnz), place);
-  copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, stream);
-  const bool fits = encode(encoded, std::move(values), bits, nullptr, stream);
-  if (!fits) encoded = {};
-  return fits;
-}
-
-/// Calls body(reader) with the reader of values that were encoded so.
-template <class T, class Body>
-void with_values_of(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const Body& body) {
-  if (encoded.bits == full_value_bits<T>) return body(FullValues<T>{matrix.values});
-  with_values(encoded, body);
-}
-
 /// On the host: rows in shares of equal nonzeros, each row summed in `threads` interleaved partial sums.
 template <class T>
 void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T alpha, const T* x, T beta, T* y);
@@ -69,8 +50,8 @@ class CsrRowsOperator final : public Operator<T> {
 
   /// Encodes; false where columns or values need more bits. Waits for the stream where there is something to encode.
   bool encode(int column_bits, int value_bits, Stream stream) {
-    value_bits_ = value_bits;
-    return encode_columns(column_bits, stream) && encode_values(stream);
+    return encode_columns(column_bits, stream) &&
+           encode_values_of(matrix_, encoding_.values, value_bits, place_, stream);
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
@@ -83,10 +64,12 @@ class CsrRowsOperator final : public Operator<T> {
     multiply_csr_rows_host(matrix_, shape_, alpha, x, beta, y);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     matrix_ = matrix;
-    encode_values(stream);
+    return replace_values_of(matrix_, encoding_.values, place_, stream);
   }
+
+  [[nodiscard]] bool takes_any_values() const override { return encoding_.values.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const override { return encoding_.bytes(); }
 
@@ -102,13 +85,9 @@ class CsrRowsOperator final : public Operator<T> {
     return fits;
   }
 
-  // Values that do not fit any more are read where they are.
-  bool encode_values(Stream stream) { return encode_values_of(matrix_, encoding_.values, value_bits_, place_, stream); }
-
   CsrView<T> matrix_;
   CsrRows shape_;
   Place place_;
-  int value_bits_ = full_value_bits<T>;
   CsrEncoding<T> encoding_;
 };
 

@@ -62,13 +62,6 @@ void Product<T>::operator()(T alpha, const T* x, T beta, T* y, Stream stream) co
   });
 }
 
-template <class T>
-void Product<T>::set_values(const T* values) {
-  // cuSPARSE takes pointers to constants only when it creates a descriptor.
-  turns_.pause(
-      [&] { check(cusparseSpMatSetValues(const_cast<cusparseSpMatDescr_t>(matrix_.get()), const_cast<T*>(values))); });
-}
-
 template class Product<float>;
 template class Product<double>;
 

@@ -85,9 +85,6 @@ class Product {
 
   void operator()(T alpha, const T* x, T beta, T* y, Stream stream) const;
 
-  /// The matrix has its values there from now on.
-  void set_values(const T* values);
-
   [[nodiscard]] std::int64_t bytes() const { return buffer_.bytes(); }
 
  private:
@@ -102,7 +99,7 @@ class Product {
 
 /// The operator of a vendor's format. Storage is moved in and has
 ///   MatrixDescriptor describe() const                      of its arrays
-///   const T* refresh(const CsrView<T>& matrix, Stream)     takes new values; returns where they lie
+///   bool refresh(const CsrView<T>& matrix, Stream)         takes new values where those before them lie
 ///   std::int64_t bytes() const                             of its arrays
 template <class T, class Storage>
 class CusparseOperator final : public Operator<T> {
@@ -113,9 +110,7 @@ class CusparseOperator final : public Operator<T> {
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override { product_(alpha, x, beta, y, stream); }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    product_.set_values(storage_.refresh(matrix, stream));
-  }
+  bool update_values(const CsrView<T>& matrix, Stream stream) override { return storage_.refresh(matrix, stream); }
 
   [[nodiscard]] std::int64_t bytes() const override { return storage_.bytes() + product_.bytes(); }
 

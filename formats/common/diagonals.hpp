@@ -142,8 +142,9 @@ class DiagonalsOperator final : public Operator<T> {
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_diagonals(diagonals_, alpha, x, beta, y, place_, stream);
   }
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     refresh_diagonals(diagonals_, matrix, place_, stream);
+    return true;
   }
   [[nodiscard]] std::int64_t bytes() const override { return diagonals_.bytes(); }
 

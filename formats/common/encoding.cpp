@@ -87,6 +87,7 @@ DistinctValues distinct_values(const Array<T>& values, const std::int32_t* colum
   return host::distinct_values(values, columns);
 }
 
+// Pageable memory has been read when this returns.
 template <class T>
 void store(Array<T>& table, const std::vector<T>& values, Place place, Stream stream) {
   table = Array<T>(values.size(), place);
@@ -115,6 +116,8 @@ bool encode_dictionary(EncodedValues<T>& encoded, const Array<T>& values, const 
     if (values.place().backend == Backend::cuda) cuda_steps::index(values, dictionary, encoded.indices, stream);
   }
   if (values.place().backend == Backend::host) host::index(values, dictionary, encoded.indices);
+  // Other values may need more of them, in the same place.
+  dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
   store(encoded.table, dictionary, values.place(), stream);
   return true;
 }
@@ -155,13 +158,29 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
 template <class T>
 bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns, Stream stream) {
   encoded = {};
-  if (bits != full_value_bits<T> && encode_as(encoded, values, bits, columns, stream)) {
-    encoded.bits = bits;
+  encoded.bits = bits;
+  if (bits == full_value_bits<T>) {
+    encoded.full = std::move(values);
     return true;
   }
+  if (encode_as(encoded, values, bits, columns, stream)) return true;
   encoded = {};
-  encoded.full = std::move(values);
-  return bits == full_value_bits<T>;
+  return false;
+}
+
+template <class T>
+bool replace_values(EncodedValues<T>& encoded, Array<T> values, const std::int32_t* columns, Stream stream) {
+  const auto place = values.place();
+  EncodedValues<T> fresh;
+  if (!encode(fresh, std::move(values), encoded.bits, columns, stream)) return false;
+  const auto copy = [&](auto& to, const auto& from) {
+    copy_bytes(to.data(), from.data(), static_cast<std::size_t>(from.bytes()), place, stream);
+  };
+  copy(encoded.full, fresh.full);
+  copy(encoded.narrow, fresh.narrow);
+  copy(encoded.indices, fresh.indices);
+  copy(encoded.table, fresh.table);
+  return true;
 }
 
 Refusal refuse_encoding(int value_bits) {
@@ -215,6 +234,7 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
 
 #define AUTOSPMV_ENCODING(T)                                                                         \
   template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream);               \
+  template bool replace_values(EncodedValues<T>&, Array<T>, const std::int32_t*, Stream);            \
   template std::optional<Refusal> refuse_value_bits<T>(const Features& features, std::int64_t bits); \
   template std::vector<std::int64_t> value_bits_for<T>(const Features& features);
 AUTOSPMV_ENCODING(float)

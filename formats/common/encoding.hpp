@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/array.hpp"
+#include "core/csr.hpp"
 #include "core/error.hpp"
 #include "core/host_device.hpp"
 #include "features/features.hpp"
@@ -50,15 +51,62 @@ struct EncodedValues {
   Array<T> full;
   Array<float> narrow;
   Array<std::uint8_t> indices;
-  Array<T> table;  ///< the dictionary, or the one value
+  Array<T> table;  ///< room for the largest dictionary, or the one value
 
+  [[nodiscard]] bool in_full() const { return bits == full_value_bits<T>; }
   [[nodiscard]] std::int64_t bytes() const { return full.bytes() + narrow.bytes() + indices.bytes() + table.bytes(); }
 };
 
-/// Stores values in so many bits; or in full, and returns false, where that would lose any. Slots whose column is
-/// negative hold no value; without columns, every slot does. Waits for the stream unless the values stay in full.
+/// Stores values in so many bits; false, with nothing stored, where that would lose any. Slots whose column is negative
+/// hold no value; without columns, every slot does. Waits for the stream unless the values stay in full.
 template <class T>
-bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns, Stream stream);
+[[nodiscard]] bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns,
+                          Stream stream);
+
+/// Stores other values for the same slots, in as many bits, where those before them lie; false, with nothing changed,
+/// where that would lose any. On the setup stream, in whose order the memory of `values` is released.
+template <class T>
+[[nodiscard]] bool replace_values(EncodedValues<T>& encoded, Array<T> values, const std::int32_t* columns,
+                                  Stream stream);
+
+/// The same in the order of any stream. fill(values, stream) writes all slots: in full, the very array that products
+/// read; in fewer bits, one to be encoded, in which case the host waits.
+template <class T, class Fill>
+[[nodiscard]] bool refill_values(EncodedValues<T>& encoded, std::size_t slots, const std::int32_t* columns, Place place,
+                                 Stream stream, const Fill& fill) {
+  if (encoded.in_full()) {
+    fill(encoded.full, stream);
+    return true;
+  }
+  const auto setup = setup_stream(place);
+  order_after(place, setup, stream);
+  Array<T> values(slots, place);
+  fill(values, setup);
+  const bool fits = replace_values(encoded, std::move(values), columns, setup);
+  order_after(place, stream, setup);
+  return fits;
+}
+
+/// Encodes the values of a matrix, whose own array stands for those in full; false where they need more bits. On the
+/// setup stream.
+template <class T>
+[[nodiscard]] bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place,
+                                    Stream stream) {
+  if (bits == full_value_bits<T>) return true;
+  Array<T> values(static_cast<std::size_t>(matrix.nnz), place);
+  copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, stream);
+  return encode(encoded, std::move(values), bits, nullptr, stream);
+}
+
+/// Takes other values of the same matrix; false where they need more bits. In the order of any stream.
+template <class T>
+[[nodiscard]] bool replace_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, Place place, Stream stream) {
+  if (encoded.in_full()) return true;
+  return refill_values(encoded, static_cast<std::size_t>(matrix.nnz), nullptr, place, stream,
+                       [&](Array<T>& values, Stream on) {
+                         copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, on);
+                       });
+}
 
 /// Every choice of value_bits.
 template <class T>
@@ -165,6 +213,13 @@ void with_values(const EncodedValues<T>& values, const Body& body) {
     if (values.bits == 32) return body(NarrowValues<T>{values.narrow.data()});
   }
   body(FullValues<T>{values.full.data()});
+}
+
+/// Calls body(reader) with the reader of values that were encoded by encode_values_of().
+template <class T, class Body>
+void with_values_of(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const Body& body) {
+  if (encoded.in_full()) return body(FullValues<T>{matrix.values});
+  with_values(encoded, body);
 }
 
 /// open() is called for every unit before its slots are read.

@@ -167,15 +167,10 @@ Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayou
 }
 
 template <class T>
-void refresh_jagged(JaggedMatrix<T>& jagged, const CsrView<T>& matrix, Place place, Stream stream) {
-  if (jagged.values.bits == full_value_bits<T>) {
-    fill(matrix, jagged, jagged.columns.full, jagged.values.full, place, stream);
-    return;
-  }
-  Array<T> values(static_cast<std::size_t>(jagged.slots), place);
-  fill(matrix, jagged, jagged.columns.full, values, place, stream);
-  encode(jagged.values, std::move(values), value_bits_of<T>(jagged.layout.value_bits), jagged.columns.full.data(),
-         stream);
+bool refresh_jagged(JaggedMatrix<T>& jagged, const CsrView<T>& matrix, Place place, Stream stream) {
+  auto& columns = jagged.columns.full;
+  return refill_values(jagged.values, static_cast<std::size_t>(jagged.slots), columns.data(), place, stream,
+                       [&](Array<T>& values, Stream on) { fill(matrix, jagged, columns, values, place, on); });
 }
 
 template <class T>
@@ -237,7 +232,7 @@ Result<std::unique_ptr<Operator<T>>> JaggedFormat<T>::build(const CsrView<T>& ma
 
 #define AUTOSPMV_JAGGED(T)                                                                              \
   template Result<JaggedMatrix<T>> build_jagged(const CsrView<T>&, const JaggedLayout&, const Device&); \
-  template void refresh_jagged(JaggedMatrix<T>&, const CsrView<T>&, Place, Stream);                     \
+  template bool refresh_jagged(JaggedMatrix<T>&, const CsrView<T>&, Place, Stream);                     \
   template void multiply_jagged(const JaggedMatrix<T>&, T, const T*, T, T*, Place, Stream);             \
   template class JaggedFormat<T>;
 AUTOSPMV_JAGGED(float)

@@ -57,10 +57,10 @@ double jagged_bytes(const JaggedLayout& layout, const Features& features, double
 template <class T>
 Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayout& layout, const Device& device);
 
-/// Takes the values of a matrix with the same pattern, in the order of the stream. Where they do not fit their encoding
-/// any more they are stored in full from now on.
+/// Takes the values of a matrix with the same pattern, in the order of the stream and in place; false where they do not
+/// fit their encoding.
 template <class T>
-void refresh_jagged(JaggedMatrix<T>& jagged, const CsrView<T>& matrix, Place place, Stream stream);
+[[nodiscard]] bool refresh_jagged(JaggedMatrix<T>& jagged, const CsrView<T>& matrix, Place place, Stream stream);
 
 template <class T>
 void multiply_jagged(const JaggedMatrix<T>& jagged, T alpha, const T* x, T beta, T* y, Place place, Stream stream);
@@ -73,9 +73,10 @@ class JaggedOperator final : public Operator<T> {
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_jagged(jagged_, alpha, x, beta, y, place_, stream);
   }
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh_jagged(jagged_, matrix, place_, stream);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    return refresh_jagged(jagged_, matrix, place_, stream);
   }
+  [[nodiscard]] bool takes_any_values() const override { return jagged_.values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const override { return jagged_.bytes(); }
 
  private:

@@ -54,16 +54,6 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   host::fill(matrix, sliced, columns, values);
 }
 
-/// Columns and values of all slots, not encoded.
-template <class T>
-std::pair<Array<std::int32_t>, Array<T>> filled(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place,
-                                                Stream stream) {
-  const auto slots = static_cast<std::size_t>(sliced.slots);
-  std::pair<Array<std::int32_t>, Array<T>> arrays(Array<std::int32_t>(slots, place), Array<T>(slots, place));
-  fill(matrix, sliced, arrays.first, arrays.second, place, stream);
-  return arrays;
-}
-
 template <class T>
 double bytes_of_csr(const CsrView<T>& matrix) {
   return csr_bytes<T>(matrix.rows, matrix.nnz);
@@ -90,7 +80,9 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
   if (layout.keep_lengths) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
-  auto [columns, values] = filled(matrix, sliced, device, stream);
+  Array<std::int32_t> columns(static_cast<std::size_t>(slots), device);
+  Array<T> values(static_cast<std::size_t>(slots), device);
+  fill(matrix, sliced, columns, values, device, stream);
   const int value_bits = value_bits_of<T>(layout.value_bits);
   if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
     return refuse_encoding(value_bits);
@@ -104,15 +96,14 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
 }
 
 template <class T>
-void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream) {
-  if (sliced.columns.bits == 32 && sliced.values.bits == full_value_bits<T>) {
-    fill(matrix, sliced, sliced.columns.full, sliced.values.full, place, stream);
-    return;
-  }
-  auto [columns, values] = filled(matrix, sliced, place, stream);
-  const int value_bits = value_bits_of<T>(sliced.layout.value_bits);
-  encode(sliced.values, std::move(values), value_bits, columns.data(), stream);
-  synchronize(place, stream);  // before the columns go
+bool refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream) {
+  const auto slots = static_cast<std::size_t>(sliced.slots);
+  // To encode values, it must be known which slots are padding.
+  Array<std::int32_t> again;
+  if (sliced.columns.bits < 32 && !sliced.values.in_full()) again = Array<std::int32_t>(slots, place);
+  auto& columns = sliced.columns.bits < 32 ? again : sliced.columns.full;
+  return refill_values(sliced.values, slots, columns.data(), place, stream,
+                       [&](Array<T>& values, Stream on) { fill(matrix, sliced, columns, values, place, on); });
 }
 
 template <class T>
@@ -129,7 +120,7 @@ void multiply_sliced(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta,
 
 #define AUTOSPMV_SLICED(T)                                                                              \
   template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&); \
-  template void refresh_sliced(SlicedMatrix<T>&, const CsrView<T>&, Place, Stream);                     \
+  template bool refresh_sliced(SlicedMatrix<T>&, const CsrView<T>&, Place, Stream);                     \
   template void multiply_sliced(const SlicedMatrix<T>&, T, const T*, T, T*, Place, Stream);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

@@ -70,10 +70,18 @@ __global__ void count_chunks_kernel(SlicedView sliced, const Offset* row_ptr, in
   if (count > *static_cast<volatile std::int32_t*>(of_slice)) atomicMax(of_slice, count);
 }
 
+// Stands for columns that nobody wants.
+struct NoColumns {
+  struct Slot {
+    __device__ void operator=(std::int32_t /*column*/) const {}
+  };
+  __device__ Slot operator[](std::int64_t /*slot*/) const { return {}; }
+};
+
 // The geometry of the product: thread `lane` of a slice owns the slots lane, lane + C T, ...
-template <class T, class Offset>
-__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView sliced, int threads,
-                            std::int32_t* columns, T* values) {
+template <class T, class Offset, class Columns>
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView sliced, int threads, Columns columns,
+                            T* values) {
   const auto thread = cuda::global_thread();
   const auto position = thread / threads;
   if (position >= sliced.slices * sliced.slice_rows) return;
@@ -261,13 +269,20 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
           Stream stream) {
   const auto threads = static_cast<int>(sliced.layout.threads);
   const auto grid = cuda::grid_for(sliced.slices * sliced.slice_rows * threads);
-  std::visit(
-      [&](const auto* row_ptr) {
-        fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads,
-                                                                     columns.data(), values.data());
-      },
-      matrix.row_ptr);
-  cuda::check_launch();
+  const auto fill_with = [&](auto to) {
+    std::visit(
+        [&](const auto* row_ptr) {
+          fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads, to,
+                                                                       values.data());
+        },
+        matrix.row_ptr);
+    cuda::check_launch();
+  };
+  if (columns.empty()) {
+    fill_with(NoColumns{});
+  } else {
+    fill_with(columns.data());
+  }
 }
 
 template <class T>

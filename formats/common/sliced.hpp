@@ -77,10 +77,10 @@ double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots)
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device);
 
-/// Takes the values of a matrix with the same pattern, in the order of the stream. Where they do not fit their encoding
-/// any more they are stored in full from now on.
+/// Takes the values of a matrix with the same pattern, in the order of the stream and in place; false where they do not
+/// fit their encoding.
 template <class T>
-void refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream);
+[[nodiscard]] bool refresh_sliced(SlicedMatrix<T>& sliced, const CsrView<T>& matrix, Place place, Stream stream);
 
 template <class T>
 void multiply_sliced(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, Place place, Stream stream);
@@ -94,9 +94,10 @@ class SlicedOperator final : public Operator<T> {
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_sliced(sliced_, alpha, x, beta, y, place_, stream);
   }
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh_sliced(sliced_, matrix, place_, stream);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    return refresh_sliced(sliced_, matrix, place_, stream);
   }
+  [[nodiscard]] bool takes_any_values() const override { return sliced_.values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const override { return sliced_.bytes(); }
 
   /// Builds the operator of a format in one step.

@@ -245,7 +245,7 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
           for (std::int64_t k = 0; k < chunks * threads; ++k) {
             const auto slot =
                 static_cast<std::size_t>((start + k / threads) * sliced.slice_rows * threads + lane + k % threads);
-            columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
+            if (!columns.empty()) columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
             values[slot] = k < length ? matrix.values[first + k] : T{0};
           }
         });

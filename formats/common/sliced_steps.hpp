@@ -18,7 +18,7 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
 /// Offsets from counts, in place; returns the total, which may be past what the offsets can hold.
 std::int64_t scan_chunks(Array<std::int32_t>& chunks);
 
-/// Writes the slots, not encoded, and the lengths.
+/// Writes the slots, not encoded, and the lengths. Without room for columns, it leaves them out.
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values);
 

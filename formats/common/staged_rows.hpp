@@ -100,10 +100,7 @@ class StagedRowsOperator final : public Operator<T> {
   }
 
   /// Encodes values; false where they need more bits. Waits for the stream where there is something to encode.
-  bool encode(int value_bits, Stream stream) {
-    value_bits_ = value_bits;
-    return encode_values(stream);
-  }
+  bool encode(int value_bits, Stream stream) { return encode_values_of(matrix_, values_, value_bits, place_, stream); }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     const auto product = [&] { multiply(alpha, x, beta, y, stream); };
@@ -114,10 +111,12 @@ class StagedRowsOperator final : public Operator<T> {
     }
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     matrix_ = matrix;
-    encode_values(stream);
+    return replace_values_of(matrix_, values_, place_, stream);
   }
+
+  [[nodiscard]] bool takes_any_values() const override { return values_.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes() + parts_.bytes() + values_.bytes(); }
 
@@ -132,23 +131,12 @@ class StagedRowsOperator final : public Operator<T> {
     multiply_staged_rows_host(matrix_, blocks_, parts_, alpha, x, beta, y);
   }
 
-  // Values that do not fit any more are read where they are.
-  bool encode_values(Stream stream) {
-    if (value_bits_ == full_value_bits<T>) return true;
-    auto values = Array<T>(static_cast<std::size_t>(matrix_.nnz), place_);
-    copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
-    const bool fits = formats::encode(values_, std::move(values), value_bits_, nullptr, stream);
-    if (!fits) values_ = {};
-    return fits;
-  }
-
   CsrView<T> matrix_;
   RowBlocks blocks_;
   mutable PartSums<T> parts_;  ///< by one product at a time
   std::unique_ptr<Turns> turns_;
   StagedRows shape_;
   Place place_;
-  int value_bits_ = full_value_bits<T>;
   EncodedValues<T> values_;
 };
 

@@ -47,35 +47,23 @@ class TripletsOperator final : public Operator<T> {
   }
 
   /// Encodes the values; false where they need more bits.
-  bool encode(int bits, Stream stream) {
-    value_bits_ = bits;
-    return encode_values(stream);
+  bool encode(int bits, Stream stream) { return encode_values_of(matrix_, values_, bits, place_, stream); }
+
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    matrix_ = matrix;
+    return replace_values_of(matrix_, values_, place_, stream);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    matrix_ = matrix;
-    encode_values(stream);
-  }
+  [[nodiscard]] bool takes_any_values() const override { return values_.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const override { return row_of_.bytes() + shares_.bytes() + values_.bytes(); }
 
  private:
-  // Values that do not fit any more are read where they are.
-  bool encode_values(Stream stream) {
-    if (value_bits_ == full_value_bits<T>) return true;
-    Array<T> values(static_cast<std::size_t>(matrix_.nnz), place_);
-    copy_bytes(values.data(), matrix_.values, static_cast<std::size_t>(values.bytes()), place_, stream);
-    const bool fits = formats::encode(values_, std::move(values), value_bits_, nullptr, stream);
-    if (!fits) values_ = {};
-    return fits;
-  }
-
   CsrView<T> matrix_;
   int block_;
   Place place_;
   Array<std::int32_t> row_of_;
   EncodedValues<T> values_;
-  int value_bits_ = full_value_bits<T>;
   EqualShares<T> shares_;
   int host_shares_ = 1;
 };

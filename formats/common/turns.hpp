@@ -55,13 +55,6 @@ class Turns {
     }
   }
 
-  /// Calls body() while no thread gives a product to a stream.
-  template <class Body>
-  void pause(const Body& body) const {
-    const std::scoped_lock lock(mutex_);
-    body();
-  }
-
  private:
   Place place_;
   CUevent_st* last_use_ = nullptr;

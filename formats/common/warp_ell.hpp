@@ -86,8 +86,9 @@ class WarpEllOperator final : public Operator<T> {
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     multiply_warp_ell(ell_, alpha, x, beta, y, place_, stream);
   }
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     refresh_warp_ell(ell_, matrix, place_, stream);
+    return true;
   }
   [[nodiscard]] std::int64_t bytes() const override { return ell_.bytes(); }
 

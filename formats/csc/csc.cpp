@@ -109,7 +109,7 @@ class CscOperator final : public Operator<T> {
     } else {
       if constexpr (built_with_cuda) panels_.push_back(device::transpose(matrix, device, stream));
     }
-    update_values(matrix, stream);
+    refresh(matrix, stream);
     synchronize(device, stream);
   }
 
@@ -124,15 +124,9 @@ class CscOperator final : public Operator<T> {
     host::multiply(panels_, work_, alpha, x, beta, y);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    if (rows_ == 0) return;
-    if constexpr (built_with_cuda) {
-      if (place_.backend == Backend::cuda) {
-        device::refresh(matrix, panels_.front(), stream);
-        return;
-      }
-    }
-    host::refresh(matrix, panels_);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    refresh(matrix, stream);
+    return true;
   }
 
   [[nodiscard]] std::int64_t bytes() const override {
@@ -142,6 +136,14 @@ class CscOperator final : public Operator<T> {
   }
 
  private:
+  void refresh(const CsrView<T>& matrix, [[maybe_unused]] Stream stream) {
+    if (rows_ == 0) return;
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) return device::refresh(matrix, panels_.front(), stream);
+    }
+    host::refresh(matrix, panels_);
+  }
+
   std::int64_t rows_;
   std::int64_t work_;
   int threads_;

@@ -227,13 +227,20 @@ class Csr5Operator final : public Operator<T> {
     host::multiply(tiles_, host_shares_, alpha, x, beta, y);
   }
 
-  /// Stores the values in so many bits; false where they need more, and in full then.
+  /// Stores the values in so many bits; false where they need more.
   bool encode(const CsrView<T>& matrix, int bits, Stream stream) {
-    value_bits_ = bits;
-    return store_values(matrix, stream);
+    Array<T> values(static_cast<std::size_t>(tiles_.slots()), place_);
+    transpose(matrix.values, T{0}, matrix.nnz, tiles_.sigma, values, stream);
+    return formats::encode(tiles_.values, std::move(values), bits, tiles_.columns.data(), stream);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override { store_values(matrix, stream); }
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    return refill_values(
+        tiles_.values, static_cast<std::size_t>(tiles_.slots()), tiles_.columns.data(), place_, stream,
+        [&](Array<T>& values, Stream on) { transpose(matrix.values, T{0}, matrix.nnz, tiles_.sigma, values, on); });
+  }
+
+  [[nodiscard]] bool takes_any_values() const override { return tiles_.values.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const override { return tiles_.bytes(); }
 
@@ -245,23 +252,9 @@ class Csr5Operator final : public Operator<T> {
     host::describe(matrix, tiles_);
   }
 
-  // Full values stay where they are: a captured product reads them there.
-  bool store_values(const CsrView<T>& matrix, Stream stream) {
-    const int bits = std::min(value_bits_, full_value_bits<T>);
-    const bool in_place = tiles_.values.bits == full_value_bits<T> && !tiles_.values.full.empty();
-    if (in_place) {
-      transpose(matrix.values, T{0}, matrix.nnz, tiles_.sigma, tiles_.values.full, stream);
-      return bits == full_value_bits<T>;
-    }
-    Array<T> values(static_cast<std::size_t>(tiles_.slots()), place_);
-    transpose(matrix.values, T{0}, matrix.nnz, tiles_.sigma, values, stream);
-    return formats::encode(tiles_.values, std::move(values), bits, tiles_.columns.data(), stream);
-  }
-
   Place place_;
   int block_;
   int host_shares_ = 1;
-  int value_bits_ = full_value_bits<T>;
   Tiles<T> tiles_;
 };
 

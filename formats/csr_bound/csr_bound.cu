@@ -182,7 +182,10 @@ class CsrBoundOperator final : public Operator<T> {
         matrix_.row_ptr);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  bool update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes() + parts_.bytes(); }
 

@@ -72,7 +72,10 @@ class CsrGatheredOperator final : public Operator<T> {
         matrix_.row_ptr);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  bool update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return 0; }
 

@@ -75,7 +75,10 @@ class CsrGatheredOperator final : public Operator<T> {
     });
   }
 
-  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  bool update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return gathered_.bytes(); }
 

@@ -108,8 +108,7 @@ class MergeOperator final : public Operator<T> {
   /// CUDA; false where the values need more bits. Waits for the stream where there is something to encode.
   bool lay_tiles([[maybe_unused]] const TileShape& shape, int value_bits, Stream stream) {
     if constexpr (built_with_cuda) tiles_ = device::lay_tiles(matrix_, shape, place_, stream);
-    value_bits_ = value_bits;
-    return encode_values_of(matrix_, values_, value_bits_, place_, stream);
+    return encode_values_of(matrix_, values_, value_bits, place_, stream);
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
@@ -121,11 +120,12 @@ class MergeOperator final : public Operator<T> {
     });
   }
 
-  // Values that do not fit any more are read where they are.
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
     matrix_ = matrix;
-    encode_values_of(matrix_, values_, value_bits_, place_, stream);
+    return replace_values_of(matrix_, values_, place_, stream);
   }
+
+  [[nodiscard]] bool takes_any_values() const override { return values_.in_full(); }
 
   [[nodiscard]] std::int64_t bytes() const override { return hub_.bytes() + tiles_.bytes() + values_.bytes(); }
 
@@ -146,7 +146,6 @@ class MergeOperator final : public Operator<T> {
   bool has_hub_ = false;
   HubColumns<T> hub_;
   Tiles<T> tiles_;
-  int value_bits_ = full_value_bits<T>;
   EncodedValues<T> values_;
   mutable Turns turns_;
 };

@@ -163,7 +163,10 @@ class CsrPaddedOperator final : public Operator<T> {
     host::multiply(padded_, alpha, x, beta, y);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override { fill(matrix, padded_, place_, stream); }
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    fill(matrix, padded_, place_, stream);
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return padded_.bytes(); }
 

@@ -32,10 +32,7 @@ struct BsrStorage {
         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>, CUSPARSE_ORDER_COL));
     return descriptor;
   }
-  const T* refresh(const CsrView<T>& from, Stream stream) {
-    refresh_blocks(blocks, from, place, stream);
-    return blocks.values.full.data();
-  }
+  bool refresh(const CsrView<T>& from, Stream stream) { return refresh_blocks(blocks, from, place, stream); }
   [[nodiscard]] std::int64_t bytes() const { return blocks.bytes(); }
 };
 

@@ -35,9 +35,9 @@ struct CscStorage {
         values.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
     return descriptor;
   }
-  const T* refresh(const CsrView<T>& from, Stream stream) {
+  bool refresh(const CsrView<T>& from, Stream stream) {
     device::gather(from.values, positions.data(), values.data(), static_cast<std::int64_t>(values.size()), stream);
-    return values.data();
+    return true;
   }
   [[nodiscard]] std::int64_t bytes() const {
     return col_ptr.bytes() + rows.bytes() + values.bytes() + positions.bytes();

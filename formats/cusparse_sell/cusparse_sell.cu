@@ -45,10 +45,7 @@ struct SellStorage {
                                                  CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
     return descriptor;
   }
-  const T* refresh(const CsrView<T>& from, Stream stream) {
-    refresh_sliced(sliced, from, place, stream);
-    return sliced.values.full.data();
-  }
+  bool refresh(const CsrView<T>& from, Stream stream) { return refresh_sliced(sliced, from, place, stream); }
   [[nodiscard]] std::int64_t bytes() const { return sliced.bytes() + slice_offsets.bytes(); }
 };
 

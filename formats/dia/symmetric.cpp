@@ -101,39 +101,21 @@ class SymmetricOperator final : public Operator<T> {
   }
 
   // Waits for the stream: only then is it known whether the values are symmetric still.
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    if (store_upper(matrix, stream)) {
-      read_lower_from(upper_.values.data(), stream);
-      return;
-    }
-    if (lower_.empty()) {
-      lower_ = Array<T>(upper_.values.size(), place_);
-      order_after(place_, stream, setup_stream(place_));
-      clear(lower_, stream);
-    }
-    store_lower(matrix, stream);
-    read_lower_from(lower_.data(), stream);
-  }
+  bool update_values(const CsrView<T>& matrix, Stream stream) override { return store_upper(matrix, stream); }
 
-  [[nodiscard]] std::int64_t bytes() const override { return upper_.bytes() + lower_.bytes(); }
+  [[nodiscard]] bool takes_any_values() const override { return false; }
+
+  [[nodiscard]] std::int64_t bytes() const override { return upper_.bytes(); }
 
   // Whether all is stored in the upper half; to be called once before the first product.
   bool fill(const CsrView<T>& matrix, Stream stream) {
-    if (place_.backend == Backend::host) clear(upper_.values, stream);
-    read_lower_from(upper_.values.data(), stream);
+    if (place_.backend == Backend::host) formats::host::clear(upper_.values);
+    const T* values = upper_.values.data();
+    copy_bytes(lower_at_.data(), &values, sizeof values, place_, stream);
     return store_upper(matrix, stream);
   }
 
  private:
-  void clear(Array<T>& values, Stream stream) {
-    if (place_.backend == Backend::host) return formats::host::clear(values);
-    fill_bytes(values.data(), 0, static_cast<std::size_t>(values.bytes()), place_, stream);
-  }
-
-  void read_lower_from(const T* values, Stream stream) {
-    copy_bytes(lower_at_.data(), &values, sizeof values, place_, stream);
-  }
-
   // Whether the nonzeros below the main diagonal are the same.
   bool store_upper(const CsrView<T>& matrix, Stream stream) {
     const StoreSlots<T> store{upper_.shape(), upper_.values.data(), 0, Check::mates};
@@ -150,17 +132,8 @@ class SymmetricOperator final : public Operator<T> {
     return formats::host::visit_nonzeros(matrix, store).none();
   }
 
-  void store_lower(const CsrView<T>& matrix, Stream stream) {
-    const StoreLower<T> store{upper_.shape(), lower_.data()};
-    if constexpr (built_with_cuda) {
-      if (place_.backend == Backend::cuda) return device::store_lower(matrix, store, stream);
-    }
-    formats::host::visit_nonzeros(matrix, store);
-  }
-
   Diagonals<T> upper_;
-  Array<T> lower_;
-  Array<const T*> lower_at_;
+  Array<const T*> lower_at_;  ///< where HalfView::lower points
   Array<Faults> faults_;
   Place place_;
 };

@@ -82,17 +82,6 @@ __global__ void sample_mates_kernel(CsrView<T> matrix, const Offset* row_ptr, Fa
   atomicAdd(reinterpret_cast<unsigned long long*>(&faults->wrong), 1ULL);
 }
 
-// A warp a row.
-template <class T, class Offset>
-__global__ void store_lower_kernel(CsrView<T> matrix, const Offset* row_ptr, StoreLower<T> to) {
-  const auto row = cuda::global_thread() / cuda::warp_size;
-  if (row >= matrix.rows) return;
-  const std::int64_t last = row_ptr[row + 1];
-  for (std::int64_t k = row_ptr[row] + threadIdx.x % cuda::warp_size; k < last; k += cuda::warp_size) {
-    to.store(row, matrix.col_idx[k], matrix.values[k]);
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -100,18 +89,6 @@ void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream) {
   std::visit(
       [&](const auto* row_ptr) {
         sample_mates_kernel<<<1, static_cast<unsigned>(mates_sampled), 0, stream.handle>>>(matrix, row_ptr, faults);
-      },
-      matrix.row_ptr);
-  cuda::check_launch();
-}
-
-template <class T>
-void store_lower(const CsrView<T>& matrix, const StoreLower<T>& visitor, Stream stream) {
-  if (matrix.rows == 0) return;
-  std::visit(
-      [&](const auto* row_ptr) {
-        store_lower_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, visitor);
       },
       matrix.row_ptr);
   cuda::check_launch();
@@ -126,9 +103,8 @@ void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, co
   cuda::check_launch();
 }
 
-#define AUTOSPMV_SYMMETRIC(T)                                                 \
-  template void sample_mates(const CsrView<T>&, Faults*, Stream);             \
-  template void store_lower(const CsrView<T>&, const StoreLower<T>&, Stream); \
+#define AUTOSPMV_SYMMETRIC(T)                                     \
+  template void sample_mates(const CsrView<T>&, Faults*, Stream); \
   template void multiply(const HalfView<T>&, const DiagonalLayout&, T, const T*, T, T*, Stream);
 AUTOSPMV_SYMMETRIC(float)
 AUTOSPMV_SYMMETRIC(double)

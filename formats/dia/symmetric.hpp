@@ -27,9 +27,8 @@ template <class T>
 struct HalfView {
   DiagonalShape shape;
   const T* upper;
-  /// Where the values below the main diagonal are read, in the same slots as their mates above: `upper`, or an array of
-  /// their own once new values are not symmetric. A pointer to a pointer in the memory of the place, so that a product
-  /// in a captured graph follows it too.
+  /// Where the values below the main diagonal are read, in the slots of their mates above: `upper`, by way of a pointer
+  /// in the memory of the place.
   const T* const* lower;
 };
 
@@ -50,27 +49,6 @@ AUTOSPMV_HD bool lacks_mate(const CsrView<T>& matrix, const Offset* row_ptr, std
          pattern_of(as_present(matrix.values[mate])) != pattern_of(as_present(matrix.values[k]));
 }
 
-/// Writes the nonzeros below the main diagonal into the slots of their mates.
-template <class T>
-struct StoreLower {
-  DiagonalShape shape;
-  T* lower;
-
-  AUTOSPMV_HD void store(std::int64_t row, std::int32_t column, T value) const {
-    const auto distance = static_cast<std::int32_t>(row - column);
-    if (distance <= 0) return;
-    const auto position = position_of(distance, shape.offsets, shape.diagonals, 0);
-    lower[position * shape.hack + column] = as_present(value);
-  }
-
-  // As a visitor, on the host.
-  struct Row {};
-  [[nodiscard]] Row begin(std::int64_t /*row*/) const { return {}; }
-  void visit(Row& /*at*/, std::int64_t row, std::int32_t column, T value, Faults& /*faults*/) const {
-    store(row, column, value);
-  }
-};
-
 /// Converts a matrix, or refuses one that is not symmetric in pattern and value, bit for bit (see compare_mates()).
 template <class T>
 Result<std::unique_ptr<Operator<T>>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& layout,
@@ -80,8 +58,6 @@ namespace device {
 /// Adds the nonzeros of the sample that lack a mate to *faults.
 template <class T>
 void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream);
-template <class T>
-void store_lower(const CsrView<T>& matrix, const StoreLower<T>& visitor, Stream stream);
 template <class T>
 void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, const T* x, T beta, T* y, Stream stream);
 }  // namespace device

@@ -90,21 +90,19 @@ class HybOperator final : public Operator<T> {
     multiply_triplets_host(rest_.triplets(), rows_, host_shares_, alpha, x, T{1}, y);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh_sliced(regular_, matrix, place_, stream);
-    fill_rest(matrix, stream);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    return refresh_sliced(regular_, matrix, place_, stream) &&
+           refill_values(rest_.values, static_cast<std::size_t>(rest_.entries()), nullptr, place_, stream,
+                         [&](Array<T>& values, Stream on) { fill(matrix, values, on); });
   }
 
-  /// False where the values need more bits than the layout has for them; they are then stored in full.
+  [[nodiscard]] bool takes_any_values() const override { return regular_.values.in_full() && rest_.values.in_full(); }
+
+  /// False where the values need more bits than the layout has for them.
   bool fill_rest(const CsrView<T>& matrix, Stream stream) {
-    const int bits = value_bits_of<T>(regular_.layout.value_bits);
-    if (rest_.values.bits == full_value_bits<T> && !rest_.values.full.empty()) {
-      fill(matrix, rest_.values.full, stream);
-      return bits == full_value_bits<T>;
-    }
     Array<T> values(static_cast<std::size_t>(rest_.entries()), place_);
     fill(matrix, values, stream);
-    return encode(rest_.values, std::move(values), bits, nullptr, stream);
+    return encode(rest_.values, std::move(values), value_bits_of<T>(regular_.layout.value_bits), nullptr, stream);
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return regular_.bytes() + rest_.bytes(); }

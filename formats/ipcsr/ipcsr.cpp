@@ -36,7 +36,10 @@ class PaperOperator final : public Operator<T> {
     if constexpr (built_with_cuda) device::multiply(matrix_, blocks_, threads_, alpha, x, beta, y, stream);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  bool update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes(); }
 

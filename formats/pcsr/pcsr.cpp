@@ -54,7 +54,10 @@ class PcsrOperator final : public Operator<T> {
     });
   }
 
-  void update_values(const CsrView<T>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  bool update_values(const CsrView<T>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
 
   [[nodiscard]] std::int64_t bytes() const override { return products_.bytes(); }
 

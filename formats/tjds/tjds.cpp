@@ -205,15 +205,9 @@ class TjdsOperator final : public Operator<T> {
     host::multiply(panels_, work_, alpha, x, beta, y);
   }
 
-  void update_values(const CsrView<T>& matrix, Stream stream) override {
-    if (rows_ == 0) return;
-    if constexpr (built_with_cuda) {
-      if (place_.backend == Backend::cuda) {
-        device::refresh(matrix, panels_.front(), stream);
-        return;
-      }
-    }
-    host::refresh(matrix, panels_);
+  bool update_values(const CsrView<T>& matrix, Stream stream) override {
+    refresh(matrix, stream);
+    return true;
   }
 
   [[nodiscard]] std::int64_t bytes() const override {
@@ -234,6 +228,14 @@ class TjdsOperator final : public Operator<T> {
     auto panels = host::transpose(matrix, width, device.multiprocessors);
     host::refresh(matrix, panels);
     return panels;
+  }
+
+  void refresh(const CsrView<T>& matrix, [[maybe_unused]] Stream stream) {
+    if (rows_ == 0) return;
+    if constexpr (built_with_cuda) {
+      if (place_.backend == Backend::cuda) return device::refresh(matrix, panels_.front(), stream);
+    }
+    host::refresh(matrix, panels_);
   }
 
   std::int64_t rows_;

@@ -256,7 +256,7 @@ TEST(Blocks, NewValuesReplaceOld) {
     auto changed = matrix;
     for (auto& value : changed.values) value = 1 - value;
     const OnDevice<double> after(changed, device);
-    formats::refresh_blocks(*built, after.view, device, setup_stream(device));
+    EXPECT_TRUE(formats::refresh_blocks(*built, after.view, device, setup_stream(device)));
     const auto expected = expected_blocks(changed, {3, 4, 4});
     EXPECT_EQ(bits_of(built->values.full.to_vector(), expected.values.size()),
               bits_of(expected.values, expected.values.size()));

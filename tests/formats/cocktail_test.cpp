@@ -330,7 +330,7 @@ TEST(Cocktail, NewValuesReachEveryPart) {
         if (!built) continue;
         matrix.update_values(values);
         synchronize(device);
-        (*built)->update_values(matrix.on(device), setup_stream(device));
+        EXPECT_TRUE((*built)->update_values(matrix.on(device), setup_stream(device)));
         expect_product<double>(matrix.on(device), **built, Entries::finite, 0, device);
       }
     }

@@ -145,7 +145,7 @@ TEST_P(CusparseOnDevice, NewValuesReachACapturedProduct) {
   std::vector<double> values(static_cast<std::size_t>(matrix->nnz()));
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = random_value(23, k);
   matrix->update_values(values, setup_stream(device));
-  product->update_values(matrix->on(device), setup_stream(device));
+  EXPECT_TRUE(product->update_values(matrix->on(device), setup_stream(device)));
   synchronize(device);
   cuda::check(cudaGraphLaunch(replay, stream));
   cuda::check(cudaStreamSynchronize(stream));

@@ -1,0 +1,189 @@
+// Products that are captured into graphs, by every format with every choice of its parameters: new values reach them.
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/array.hpp"
+#include "core/cuda/check.hpp"
+#include "core/matrix.hpp"
+#include "core/random.hpp"
+#include "core/reference.hpp"
+#include "features/features.hpp"
+#include "formats/format.hpp"
+#include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
+
+namespace autospmv::testing {
+namespace {
+
+class OwnStream {
+ public:
+  OwnStream() { cuda::check(cudaStreamCreateWithFlags(&stream_.handle, cudaStreamNonBlocking)); }
+  ~OwnStream() { cuda::ignore(cudaStreamDestroy(stream_.handle)); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  [[nodiscard]] Stream get() const { return stream_; }
+  void wait() const { cuda::check(cudaStreamSynchronize(stream_.handle)); }
+
+ private:
+  Stream stream_;
+};
+
+/// What a body gives to a stream, to be launched again and again.
+class Graph {
+ public:
+  template <class Body>
+  Graph(Stream stream, const Body& body) {
+    cudaGraph_t graph = nullptr;
+    cuda::check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
+    body();
+    cuda::check(cudaStreamEndCapture(stream.handle, &graph));
+    cuda::check(cudaGraphInstantiate(&replay_, graph, 0));
+    cuda::check(cudaGraphDestroy(graph));
+  }
+  ~Graph() { cuda::ignore(cudaGraphExecDestroy(replay_)); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void launch(Stream stream) const { cuda::check(cudaGraphLaunch(replay_, stream.handle)); }
+
+ private:
+  cudaGraphExec_t replay_ = nullptr;
+};
+
+class Graphs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto found = cuda_devices();
+    if (found.empty()) GTEST_SKIP() << "no CUDA device";
+    device_ = found.front();
+  }
+
+  void set_matrix(const HostCsr<double>& source) {
+    matrix_ = std::make_unique<Matrix<double>>(matrix_of(source));
+    features_ = extract_features(matrix_->on(device_), device_);
+  }
+
+  /// Calls body(operator) for every choice of parameters of every format that takes the matrix as it is now.
+  void for_each_operator(const std::function<void(Operator<double>&)>& body) {
+    int built_of_all = 0;
+    for (const auto* format : all_formats<double>()) {
+      const auto& backends = format->info().backends;
+      if (std::find(backends.begin(), backends.end(), Backend::cuda) == backends.end()) continue;
+      for (const auto& params : format->params(features_, device_).combinations()) {
+        SCOPED_TRACE(format->info().name + " " + params.text());
+        auto built = format->build(matrix_->on(device_), params, device_);
+        if (!built) continue;
+        ++built_of_all;
+        body(**built);
+        synchronize(device_);
+      }
+    }
+    EXPECT_GT(built_of_all, 0);
+  }
+
+  [[nodiscard]] Array<double> random_x(std::uint64_t seed) const {
+    return Array<double>::copy_of(make_x<double>(matrix_->cols(), Entries::finite, seed), device_);
+  }
+  [[nodiscard]] Array<double> empty_y() const {
+    Array<double> y(static_cast<std::size_t>(matrix_->rows()), device_);
+    synchronize(device_, setup_stream(device_));
+    return y;
+  }
+  void clear(Array<double>& y, Stream stream) const {
+    fill_bytes(y.data(), 0xff, static_cast<std::size_t>(y.bytes()), device_, stream);
+  }
+  void set_values(const std::vector<double>& values, const OwnStream& stream) {
+    matrix_->update_values(values, stream.get());
+    stream.wait();
+  }
+  void expect_right(const Array<double>& x, const Array<double>& y) const {
+    const auto view = matrix_->on(device_);
+    const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, device_);
+    const auto comparison = compare(view, reference, y.data(), device_);
+    EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first of them "
+                                     << comparison.first_wrong;
+  }
+
+  Device device_;
+  std::unique_ptr<Matrix<double>> matrix_;
+  Features features_;
+};
+
+class NewValuesOfGraphs : public Graphs {
+ protected:
+  // A captured product before and after an update by values of the same kind; then after one by any values that is
+  // captured itself.
+  void expect_new_values(const HostCsr<double>& source, const std::vector<double>& values) {
+    const DeviceScope scope(device_);
+    set_matrix(source);
+    std::vector<double> any(source.values.size());
+    for (std::size_t k = 0; k < any.size(); ++k) any[k] = random_value(31, k);
+    const auto x = random_x(7);
+    auto y = empty_y();
+    const OwnStream stream;
+    const auto expect_replay = [&](const Graph& product) {
+      clear(y, stream.get());
+      product.launch(stream.get());
+      stream.wait();
+      expect_right(x, y);
+    };
+    for_each_operator([&](Operator<double>& op) {
+      const Graph product(stream.get(), [&] { op.apply(1, x.data(), 0, y.data(), stream.get()); });
+      expect_replay(product);
+      set_values(values, stream);
+      EXPECT_TRUE(op.update_values(matrix_->on(device_), stream.get()));
+      expect_replay(product);
+      if (op.takes_any_values()) {
+        const auto view = matrix_->on(device_);
+        const Graph update(stream.get(), [&] { EXPECT_TRUE(op.update_values(view, stream.get())); });
+        set_values(any, stream);
+        update.launch(stream.get());
+        expect_replay(product);
+      }
+      set_values(source.values, stream);
+    });
+  }
+};
+
+TEST_F(NewValuesOfGraphs, AllEqual) {
+  const auto source = with_few_values(generate<double>("gen:pde:20"), 1);
+  expect_new_values(source, std::vector<double>(source.values.size(), 2.5));
+}
+
+TEST_F(NewValuesOfGraphs, FewDistinct) {
+  const auto pattern = generate<double>("gen:circuit:20000");
+  expect_new_values(with_few_values(pattern, 9), with_few_values(pattern, 200).values);
+}
+
+TEST_F(NewValuesOfGraphs, ExactInFloat) {
+  const auto source = with_float_values(generate<double>("gen:fem:10:3"));
+  auto values = source.values;
+  for (auto& value : values) value *= 2;
+  expect_new_values(source, values);
+}
+
+TEST_F(NewValuesOfGraphs, OfFullPrecision) {
+  const auto source = generate<double>("gen:rmat:12");
+  std::vector<double> values(source.values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = random_value(17, k);
+  expect_new_values(source, values);
+}
+
+TEST_F(NewValuesOfGraphs, SymmetricStill) {
+  const auto source = generate<double>("gen:grid2d:60");
+  auto values = source.values;
+  for (auto& value : values) value *= 3;
+  expect_new_values(source, values);
+}
+
+}  // namespace
+}  // namespace autospmv::testing
