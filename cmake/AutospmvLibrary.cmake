@@ -23,7 +23,7 @@ function(autospmv_library name)
     list(APPEND ARG_SOURCES ${ARG_CUDA_SOURCES})
   endif()
   add_library(autospmv_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(autospmv_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(autospmv_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(autospmv_${name} PUBLIC ${ARG_DEPENDS})
   set_target_properties(autospmv_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON

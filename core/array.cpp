@@ -20,7 +20,7 @@ void* allocate_bytes(std::size_t bytes, Place place) {
     if (place.backend == Backend::cuda) return cuda::allocate(bytes, place.ordinal);
   }
   void* data = ::operator new(bytes, host_alignment, std::nothrow);
-  if (data == nullptr) throw Error("out of memory: " + std::to_string(bytes) + " bytes on the host");
+  if (data == nullptr) throw OutOfMemory("out of memory: " + std::to_string(bytes) + " bytes on the host");
   return data;
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/device.hpp"
-#include "core/stream.hpp"
 #include "core/types.hpp"
 
 namespace autospmv {

@@ -74,6 +74,13 @@ void order_after(Place place, Stream later, Stream earlier) {
   }
 }
 
+bool is_capturing(Place place, Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda::is_capturing(stream);
+  }
+  return false;
+}
+
 void synchronize(Place place, Stream stream) {
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) cuda::synchronize_stream(stream);

@@ -5,19 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/stream.hpp"
+#include "autospmv/stream.hpp"
 #include "core/types.hpp"
 
 namespace autospmv {
-
-/// Where memory lies and work runs.
-struct Place {
-  Backend backend = Backend::host;
-  int ordinal = 0;  ///< CUDA ordinal; 0 on the host
-
-  [[nodiscard]] Memory memory() const { return memory_of(backend); }
-  friend bool operator==(Place, Place) = default;
-};
 
 struct Device : Place {
   std::string name;         ///< "NVIDIA H200", or the processor's own name and its number of threads
@@ -53,6 +44,9 @@ Stream setup_stream(Place place);
 
 /// What is given to `later` from now on runs after what `earlier` holds now; nothing on the host.
 void order_after(Place place, Stream later, Stream earlier);
+
+/// Whether the stream is being captured into a graph, or must not be touched because another one is. Never on the host.
+bool is_capturing(Place place, Stream stream);
 
 /// Blocks until the stream has run dry; nothing on the host.
 void synchronize(Place place, Stream stream);

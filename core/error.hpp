@@ -1,30 +1,13 @@
 // What is broken is thrown; what is merely unsuitable is a Refusal, returned with its reason.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "autospmv/error.hpp"
+
 namespace autospmv {
-
-/// Misuse, IO and device failures. `what()` is one line, fit to be shown to a person as it is.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// The caller passed something that no matrix, vector or option can be: wrong sizes, columns out of range.
-class InvalidArgument : public Error {
- public:
-  using Error::Error;
-};
-
-/// A CUDA or cuSPARSE call failed. Sticky errors poison the process; the text says which call it was.
-class DeviceError : public Error {
- public:
-  using Error::Error;
-};
 
 /// Why a format does not take a matrix with these parameters.
 struct Refusal {

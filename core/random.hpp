@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "autospmv/stream.hpp"
 #include "core/device.hpp"
 #include "core/host_device.hpp"
-#include "core/stream.hpp"
 
 namespace autospmv {
 

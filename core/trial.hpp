@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "autospmv/options.hpp"
 #include "core/fingerprint.hpp"
 #include "core/params.hpp"
 
@@ -79,15 +79,6 @@ struct MatrixRecord {
   std::int64_t nnz = 0;
   std::int64_t csr_bytes = 0;
   std::vector<std::pair<std::string, double>> features;  ///< empty where they were not extracted
-};
-
-/// What a winner must respect, and what it minimizes: setup + expected_calls x warm median.
-struct Limits {
-  std::int64_t expected_calls = 1000;
-  double time_limit_seconds = std::numeric_limits<double>::infinity();  ///< for all trials of one matrix
-  double memory_factor =
-      std::numeric_limits<double>::infinity();  ///< bytes allocated for the winner over those of the CSR arrays
-  bool deterministic = false;                   ///< only candidates that are bitwise equal from run to run
 };
 
 }  // namespace autospmv

@@ -1,9 +1,10 @@
-// Names of the few things everything else speaks of: where data lives, who multiplies, what a value is.
+// What the library itself says of types beside include/autospmv/types.hpp.
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <string_view>
+
+#include "autospmv/types.hpp"
 
 namespace autospmv {
 
@@ -13,17 +14,6 @@ inline constexpr bool built_with_cuda = true;
 #else
 inline constexpr bool built_with_cuda = false;
 #endif
-
-enum class Memory : std::uint8_t { host, device };
-enum class Backend : std::uint8_t { host, cuda };
-
-/// The memory that a backend's kernels read and write.
-constexpr Memory memory_of(Backend backend) { return backend == Backend::host ? Memory::host : Memory::device; }
-
-constexpr std::string_view name_of(Backend backend) { return backend == Backend::host ? "host" : "cuda"; }
-
-template <class T>
-concept Scalar = std::same_as<T, float> || std::same_as<T, double>;
 
 template <Scalar T>
 constexpr std::string_view value_type_name() {

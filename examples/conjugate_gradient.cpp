@@ -1,5 +1,5 @@
 // Solves A x = b for a symmetric positive definite A by the method of conjugate gradients (Hestenes, Stiefel, "Methods
-// of conjugate gradients for solving linear systems", 1952), every product by auto_spmv:
+// of conjugate gradients for solving linear systems", 1952), every product by a plan:
 //     conjugate_gradient MATRIX          MATRIX: a Matrix Market file, or gen:KIND:ARGS
 #include <autospmv/autospmv.hpp>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace {
 
-using autospmv::Matrix;
+using autospmv::Plan;
 using Vector = std::vector<double>;
 
 double dot(const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
@@ -24,9 +24,9 @@ void add(Vector& y, double factor, const Vector& x) {
 }
 
 // Improves x until |b - A x| <= tolerance |b|; returns the number of iterations.
-int solve(const Matrix<double>& A, const Vector& b, Vector& x, double tolerance) {
+int solve(const Plan<double>& A, const Vector& b, Vector& x, double tolerance) {
   Vector residual = b;
-  autospmv::auto_spmv(A, x, residual, {.alpha = -1, .beta = 1});  // residual = b - A x
+  A(x, residual, {.alpha = -1, .beta = 1});  // residual = b - A x
   Vector direction = residual;
   Vector product(b.size());
   double squared = dot(residual, residual);
@@ -34,7 +34,7 @@ int solve(const Matrix<double>& A, const Vector& b, Vector& x, double tolerance)
   const int most_iterations = static_cast<int>(2 * b.size());
   int iteration = 0;
   for (; squared > goal && iteration < most_iterations; ++iteration) {
-    autospmv::auto_spmv(A, direction, product);
+    A(direction, product);
     const double curvature = dot(direction, product);
     if (!(curvature > 0)) throw autospmv::Error("the matrix is not positive definite");
     const double step = squared / curvature;
@@ -51,8 +51,8 @@ int solve(const Matrix<double>& A, const Vector& b, Vector& x, double tolerance)
 int run(const char* source) {
   const auto csr = autospmv::load_matrix<double>(source);
   if (csr.rows != csr.cols) throw autospmv::InvalidArgument("the matrix is not square");
-  const auto A = Matrix<double>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values);
-  const auto plan = autospmv::plan_for(A, autospmv::Context::instance());  // tunes, or looks the matrix up
+  const auto matrix = autospmv::Matrix<double>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values);
+  const auto A = autospmv::make_plan(matrix);  // tunes, or looks the matrix up
 
   const double tolerance = 1e-8;
   const Vector b(static_cast<std::size_t>(csr.rows), 1.0);
@@ -61,10 +61,10 @@ int run(const char* source) {
 
   // What the recurrence believes drifts away from the residual itself, so it is computed anew.
   Vector residual = b;
-  autospmv::auto_spmv(A, x, residual, {.alpha = -1, .beta = 1});
+  A(x, residual, {.alpha = -1, .beta = 1});
   const double relative = std::sqrt(dot(residual, residual) / dot(b, b));
   std::printf("%s: %d iterations, relative residual %.2e, products by %s\n", source, iterations, relative,
-              plan->choice().candidate.text().c_str());
+              A.choice().c_str());
   return relative <= 10 * tolerance ? 0 : 1;
 }
 

@@ -76,8 +76,8 @@ void print_text(const MatrixSummary& matrix, const Context& context, const std::
   std::vector<Row> rows;
   rows.reserve(trials.size());
   for (const auto& trial : trials) rows.push_back(cells(matrix, trial));
-  std::cout << headline(matrix) << ", " << context.device().name << ", copy "
-            << fixed(context.copy_bandwidth() * 1e-9, 1) << " GB/s\n";
+  std::cout << headline(matrix) << ", " << service_of(context).device().name << ", copy "
+            << fixed(service_of(context).copy_bandwidth() * 1e-9, 1) << " GB/s\n";
   print_table(std::cout,
               {{.title = "candidate", .left = true},
                {.title = "", .left = true},
@@ -99,11 +99,11 @@ void print_text(const MatrixSummary& matrix, const Context& context, const std::
 
 Json bench_json(const MatrixSummary& matrix, const Context& context, const std::vector<TrialRecord>& trials) {
   Json json = to_json(matrix);
-  json["backend"] = name_of(context.device().backend);
-  json["device"] = context.device().name;
-  json["toolkit"] = context.device().toolkit;
-  json["clock_mhz"] = context.device().clock_mhz;
-  json["copy_bandwidth_gbs"] = context.copy_bandwidth() * 1e-9;
+  json["backend"] = name_of(service_of(context).device().backend);
+  json["device"] = service_of(context).device().name;
+  json["toolkit"] = service_of(context).device().toolkit;
+  json["clock_mhz"] = service_of(context).device().clock_mhz;
+  json["copy_bandwidth_gbs"] = service_of(context).copy_bandwidth() * 1e-9;
   json["candidates"] = Json::array();
   for (const auto& trial : trials) {
     const double warm = median_of(trial.measurement.warm);
@@ -142,10 +142,10 @@ StudiedMatrix compare_on(const Study& study, const LoadedMatrix<T>& loaded, cons
   auto trials = formats.empty() ? std::vector<TrialRecord>{}
                                 : bench(loaded.matrix, context, formats, progress.follow(loaded.label));
   progress.clear();
-  const auto& device = context.device();
+  const auto& device = service_of(context).device();
   auto studied = study_matrix(study, summary_of(loaded.label, loaded.matrix),
-                              extract_features(loaded.matrix.on(device), device), std::move(trials));
-  studied.copy_bandwidth = context.copy_bandwidth();
+                              extract_features(data_of(loaded.matrix).on(device), device), std::move(trials));
+  studied.copy_bandwidth = service_of(context).copy_bandwidth();
   studied.cache_bytes = static_cast<double>(device.cache_bytes);
   return studied;
 }
@@ -158,9 +158,9 @@ int compare_all(const Options& options, const Study& study) {
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     const auto& studied = matrices.emplace_back(compare_on(study, loaded, context, progress));
     if (options.json) {
-      print_json(studied_json(study, studied, context.device()));
+      print_json(studied_json(study, studied, service_of(context).device()));
     } else {
-      print_studied(study, studied, context.device());
+      print_studied(study, studied, service_of(context).device());
     }
   });
   if (matrices.empty()) return 1;

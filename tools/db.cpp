@@ -15,7 +15,8 @@ namespace autospmv::tools {
 namespace {
 
 std::shared_ptr<Database> open_database(const Options& options) {
-  return Database::open(options.database.value_or(Database::default_path()), make_warner(options.quiet));
+  const auto warn = [log = make_logger(options.quiet)](const std::string& text) { log(LogLevel::warning, text); };
+  return Database::open(options.database.value_or(Database::default_path()), warn);
 }
 
 double winner_seconds(const TunedMatrix& entry) {
@@ -70,7 +71,7 @@ Fingerprint fingerprint_of_argument(const std::string& argument) {
   if (const auto fingerprint = Fingerprint::parse(argument)) return *fingerprint;
   // The pattern alone counts, so any type of value does.
   const LoadedMatrix<double> loaded(argument, {});
-  return loaded.matrix.fingerprint();
+  return data_of(loaded.matrix).fingerprint();
 }
 
 void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& trials) {

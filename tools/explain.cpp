@@ -82,7 +82,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   explanation.record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
   const auto& choice = explanation.record.choice;
   explanation.choice_total = total_seconds(explanation.record.measurement, context.limits());
-  const auto view = loaded.matrix.on(context.device());
+  const auto view = data_of(loaded.matrix).on(service_of(context).device());
   const auto next = [&](const auto& suits) -> std::optional<TrialRecord> {
     for (const auto& trial : tuned.trials) {
       if (could_win(trial, view.bytes(), context.limits()) && suits(trial.candidate)) return trial;
@@ -93,9 +93,10 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   explanation.best_other = next([&](const Candidate& candidate) { return candidate.format != choice.format; });
 
   // What the database does not keep: the refusals, and what a product moves.
-  const auto& device = context.device();
+  const auto& device = service_of(context).device();
   const auto features = tuned.features ? *tuned.features : extract_features(view, device);
-  const auto predictor = predictor_for<T>(features, loaded.matrix.fingerprint(), context.experience<T>());
+  const auto predictor =
+      predictor_for<T>(features, data_of(loaded.matrix).fingerprint(), service_of(context).experience<T>());
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = predictor.experience()->matrices();
@@ -138,7 +139,7 @@ void print_choice(const Explanation& explanation, const Context& context) {
                  << fixed(per_nonzero(record.matrix, csr_product_bytes(record.matrix)), 2) << '\n';
   const double seconds = seconds_of(record);
   if (std::isnan(seconds)) return;
-  const double copy = context.copy_bandwidth();
+  const double copy = service_of(context).copy_bandwidth();
   const auto share = [&](double bytes) { return fixed(100 * bytes / seconds / copy, 0) + " %"; };
   line("time") << fixed(seconds * 1e6, 2) << " us a product, " << fixed(gflops(record.matrix, seconds), 2)
                << " GFLOP/s, " << fixed(speedup(record), 2) << " times as fast as plain CSR\n";
@@ -221,7 +222,7 @@ void print_steps(const TuneRecord& record) {
 void print_text(const Explanation& explanation, const Context& context) {
   const auto& record = explanation.record;
   const auto& limits = context.limits();
-  std::cout << headline(record.matrix) << ", " << context.device().name << '\n';
+  std::cout << headline(record.matrix) << ", " << service_of(context).device().name << '\n';
   print_choice(explanation, context);
   print_tier(explanation);
   if (record.measurement.warm.samples > 0) {
@@ -246,10 +247,10 @@ Json rival_json(const Explanation& explanation, const std::optional<TrialRecord>
 
 Json explain_json(const Explanation& explanation, const Context& context) {
   const auto& record = explanation.record;
-  Json json = to_json(record, context.device(), context.copy_bandwidth());
+  Json json = to_json(record, service_of(context).device(), service_of(context).copy_bandwidth());
   json["bytes_per_nonzero"] = per_nonzero(record.matrix, explanation.moved_bytes);
   json["csr_bytes_per_nonzero"] = per_nonzero(record.matrix, csr_product_bytes(record.matrix));
-  json["copy_bandwidth_share"] = explanation.moved_bytes / seconds_of(record) / context.copy_bandwidth();
+  json["copy_bandwidth_share"] = explanation.moved_bytes / seconds_of(record) / service_of(context).copy_bandwidth();
   json["tier"] = name_of(tier_of(explanation));
   json["spread"] = spread_of(explanation);
   json["predicted_us"] = record.prediction ? Json(record.prediction->seconds * 1e6) : Json(nullptr);

@@ -46,7 +46,7 @@ int print_features(const Options& options) {
   const auto device = requested ? *requested : default_device();
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     const auto matrix = summary_of(loaded.label, loaded.matrix);
-    const auto features = extract_features(loaded.matrix.on(device), device);
+    const auto features = extract_features(data_of(loaded.matrix).on(device), device);
     if (options.json) {
       print_json(features_json(matrix, features));
     } else {

@@ -80,19 +80,19 @@ Json fit_json(const CoefficientFit& fit, const Coefficients& before, const Sampl
 
 int fit(const Options& options) {
   const Context context(context_options(options));
-  const auto& device = context.device();
+  const auto& device = service_of(context).device();
   const std::string backend(name_of(device.backend));
   Samples samples;
-  add_samples<float>(context.database(), device, samples);
-  add_samples<double>(context.database(), device, samples);
+  add_samples<float>(service_of(context).database(), device, samples);
+  add_samples<double>(service_of(context).database(), device, samples);
   if (samples.all.empty()) throw Error("nothing to fit: the database has no trials of " + device.name);
-  const auto before = context.cost_model().coefficients();
-  const auto fitted = fit_coefficients(device, context.copy_bandwidth(), before, samples.all);
+  const auto before = service_of(context).cost_model().coefficients();
+  const auto fitted = fit_coefficients(device, service_of(context).copy_bandwidth(), before, samples.all);
   std::vector<std::pair<std::string, double>> values;
   for (const auto& info : coefficient_table()) {
     values.emplace_back(std::string(info.name), fitted.coefficients.*info.member);
   }
-  context.database().record_coefficients(backend, device.name, values);
+  service_of(context).database().record_coefficients(backend, device.name, values);
   if (options.json) {
     print_json(fit_json(fitted, before, samples, device));
   } else {

@@ -11,9 +11,19 @@ std::optional<Device> requested_device(const Options& options) {
   return devices.front();
 }
 
+namespace {
+
+DatabaseChoice database_choice(const Options& options) {
+  if (!options.database) return {};
+  return options.database->empty() ? DatabaseChoice::memory() : DatabaseChoice::file(*options.database);
+}
+
+}  // namespace
+
 ContextOptions context_options(const Options& options) {
-  return {.device = requested_device(options),
-          .database = options.database,
+  const auto device = requested_device(options);
+  return {.device = device ? std::optional<Place>(*device) : std::nullopt,
+          .database = database_choice(options),
           .effort = options.effort,
           .limits = options.limits,
           .logger = make_logger(options.quiet)};

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "io/load.hpp"
 #include "tools/options.hpp"
 #include "tools/report.hpp"
-#include "tuner/context.hpp"
+#include "tuner/service.hpp"
 
 namespace autospmv::tools {
 

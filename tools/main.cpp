@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "autospmv/version.h"
 #include "core/error.hpp"
 #include "tools/command.hpp"
 #include "tools/manual.hpp"

@@ -11,7 +11,7 @@
 #include "core/device.hpp"
 #include "core/trial.hpp"
 #include "io/load.hpp"
-#include "tuner/context.hpp"
+#include "tuner/service.hpp"
 
 namespace autospmv::tools {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/trial.hpp"
 #include "tuner/tuner.hpp"
 

@@ -9,9 +9,6 @@
 #include <iostream>
 #include <new>
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
 namespace autospmv::tools {
 
 namespace {
@@ -45,16 +42,16 @@ std::string text_of(const std::exception& error) {
   return error.what();
 }
 
-std::shared_ptr<spdlog::logger> make_logger(bool quiet) {
-  auto logger = std::make_shared<spdlog::logger>("autospmv", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  // A warning may come while the progress line stands.
-  logger->set_pattern((on_terminal() ? std::string(erase_line) : std::string()) + "autospmv: %l: %v");
-  logger->set_level(quiet ? spdlog::level::err : spdlog::level::warn);
-  return logger;
-}
-
-std::function<void(const std::string&)> make_warner(bool quiet) {
-  return [logger = make_logger(quiet)](const std::string& text) { logger->warn("{}", text); };
+Logger make_logger(bool quiet) {
+  return [quiet](LogLevel level, std::string_view message) {
+    if (quiet && level == LogLevel::warning) return;
+    // A warning may come while the progress line stands.
+    std::string line = (on_terminal() ? std::string(erase_line) : std::string()) + "autospmv: ";
+    line += level == LogLevel::error ? "error: " : "warning: ";
+    line += message;
+    line += '\n';
+    std::cerr << line << std::flush;
+  };
 }
 
 InterruptGuard::InterruptGuard() {

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <exception>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <spdlog/fwd.h>
-
+#include "autospmv/options.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autospmv::tools {
@@ -20,11 +17,8 @@ void complain(std::string_view text);
 /// what(), in words where the standard library has none.
 std::string text_of(const std::exception& error);
 
-/// Writes "autospmv: warning: ..." lines.
-std::shared_ptr<spdlog::logger> make_logger(bool quiet);
-
-/// Writes what it is called with as a warning of such a logger.
-std::function<void(const std::string&)> make_warner(bool quiet);
+/// Writes "autospmv: warning: ..." lines; where `quiet`, only errors.
+Logger make_logger(bool quiet);
 
 /// Thrown between two trials after Ctrl-C or a request to terminate. Not an error of any matrix: it ends the program.
 struct Interrupted {};

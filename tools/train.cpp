@@ -125,18 +125,18 @@ template <Scalar T>
 void train_on(std::string_view source, const Values& values, const Context& context, const Options& options,
               ProgressLine& progress, Trained& trained) {
   const LoadedMatrix<T> loaded(std::string(source), values);
-  if (context.device().backend == Backend::host && loaded.matrix.nnz() > most_on_host) {
+  if (service_of(context).device().backend == Backend::host && loaded.matrix.nnz() > most_on_host) {
     ++trained.skipped;
     return;
   }
   const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
   progress.clear();
-  trim_memory(context.device());
+  trim_memory(service_of(context).device());
   ++trained.matrices;
   trained.trials += tuned.new_trials;
   const auto record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
   if (options.json) {
-    print_json(to_json(record, context.device(), context.copy_bandwidth()));
+    print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));
   } else {
     std::cout << record.matrix.label << ": " << record.choice.text() << ", " << fixed(seconds_of(record) * 1e6, 2)
               << " us, " << tuned.new_trials << " trials" << std::endl;

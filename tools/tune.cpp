@@ -44,10 +44,10 @@ Row cells(const TuneRecord& record, double copy_bandwidth) {
 }
 
 void print_header(Table& table, const Context& context, const std::string& value_type) {
-  const auto& device = context.device();
+  const auto& device = service_of(context).device();
   std::cout << device.name << ", " << device.toolkit;
   if (!device.driver.empty()) std::cout << ", driver " << device.driver;
-  std::cout << ", copy " << fixed(context.copy_bandwidth() * 1e-9, 1) << " GB/s, "
+  std::cout << ", copy " << fixed(service_of(context).copy_bandwidth() * 1e-9, 1) << " GB/s, "
             << (device.clock_mhz > 0 ? std::to_string(device.clock_mhz) + " MHz" : "clock unknown") << ", "
             << value_type << "\nCSR GB/s: the bytes that plain CSR moves, over the time of the winner; "
             << "speed-up: over plain CSR\n\n";
@@ -91,11 +91,11 @@ int tune_all(const Options& options) {
     progress.clear();
     const auto record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
     if (options.json) {
-      print_json(to_json(record, context.device(), context.copy_bandwidth()));
+      print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));
     } else {
       // Not before there is a row: the header measures the bandwidth, which no wrong file name should wait for.
       if (totals.matrices == 0) print_header(table, context, options.value_type);
-      table.row(cells(record, context.copy_bandwidth()));
+      table.row(cells(record, service_of(context).copy_bandwidth()));
     }
     totals.add(record);
   });

@@ -30,13 +30,6 @@ std::unique_ptr<Stopwatch> make_stopwatch(Place place) {
   return std::make_unique<HostStopwatch>();
 }
 
-bool is_capturing(Place place, Stream stream) {
-  if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) return cuda::is_capturing(stream);
-  }
-  return false;
-}
-
 std::uint64_t stream_id(Place place, Stream stream) {
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) return cuda::stream_id(stream);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "autospmv/stream.hpp"
 #include "core/device.hpp"
-#include "core/stream.hpp"
 
 namespace autospmv {
 
@@ -27,9 +27,6 @@ class Stopwatch {
 };
 
 std::unique_ptr<Stopwatch> make_stopwatch(Place place);
-
-/// Whether the stream is being captured into a graph, or must not be touched because another one is.
-bool is_capturing(Place place, Stream stream);
 
 /// Different for any two streams, even where one gets the handle that the other had.
 std::uint64_t stream_id(Place place, Stream stream);

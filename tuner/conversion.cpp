@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "features/longest_row.hpp"
 #include "tuner/clock.hpp"
 
 namespace autospmv {
@@ -25,9 +26,28 @@ std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& 
   return std::move(*built);
 }
 
-template std::unique_ptr<Operator<float>> convert(const CsrView<float>&, const Candidate&, const Device&,
-                                                  const FormatLookup<float>&, Measurement&);
-template std::unique_ptr<Operator<double>> convert(const CsrView<double>&, const Candidate&, const Device&,
-                                                   const FormatLookup<double>&, Measurement&);
+template <class T>
+typename LiveOperator<T>::Rebuild rebuilding(const Candidate& candidate, const Device& device,
+                                             const FormatLookup<T>& formats) {
+  return [=](const CsrView<T>& matrix) -> typename LiveOperator<T>::Rebuilt {
+    if (const auto* format = formats(candidate.format)) {
+      if (auto same = format->build(matrix, candidate.params, device)) return {std::move(*same), true};
+      auto widened = format->build(matrix, format->for_any_values(candidate.params), device);
+      if (widened) return {std::move(*widened), false};
+    }
+    const auto longest = longest_row(matrix.row_ptr, matrix.rows, device);
+    const auto plain = blind_fallback_prospect(matrix, longest, device, Limits{}).candidate;
+    Measurement ignored;
+    return {convert(matrix, plain, device, FormatLookup<T>(find_format<T>), ignored), false};
+  };
+}
+
+#define AUTOSPMV_CONVERSION(T)                                                                      \
+  template std::unique_ptr<Operator<T>> convert(const CsrView<T>&, const Candidate&, const Device&, \
+                                                const FormatLookup<T>&, Measurement&);              \
+  template LiveOperator<T>::Rebuild rebuilding(const Candidate&, const Device&, const FormatLookup<T>&);
+AUTOSPMV_CONVERSION(float)
+AUTOSPMV_CONVERSION(double)
+#undef AUTOSPMV_CONVERSION
 
 }  // namespace autospmv

@@ -6,6 +6,7 @@
 #include "core/trial.hpp"
 #include "formats/format.hpp"
 #include "tuner/candidates.hpp"
+#include "tuner/live_operator.hpp"
 
 namespace autospmv {
 
@@ -15,5 +16,11 @@ namespace autospmv {
 template <class T>
 std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& candidate, const Device& device,
                                      const FormatLookup<T>& formats, Measurement& measurement);
+
+/// How an operator of this candidate follows values that it does not take: as the same candidate if it can, else with
+/// parameters that take any values, else as plain CSR.
+template <class T>
+typename LiveOperator<T>::Rebuild rebuilding(const Candidate& candidate, const Device& device,
+                                             const FormatLookup<T>& formats);
 
 }  // namespace autospmv

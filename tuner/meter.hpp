@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/array.hpp"
 #include "core/device.hpp"
-#include "core/stream.hpp"
 #include "core/trial.hpp"
 
 namespace autospmv {

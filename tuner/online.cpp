@@ -40,8 +40,6 @@ class Online<T>::Product {
     const std::scoped_lock lock(online_.mutex_);
     if (ride_ != nullptr) {
       ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
-      // The next candidate may be waiting for it.
-      if (online_.riding_ != runner_) online_.changed_.notify_all();
     }
     if (ride_ == nullptr || !launched_) online_.note_use(*runner_, stream_);
     --runner_->launching;
@@ -62,7 +60,7 @@ class Online<T>::Product {
       if (online_.riding_ == runner_) {
         online_.failure_ = error.what();
         online_.riding_ = nullptr;
-        online_.changed_.notify_all();
+        online_.wake();
       }
     }
     return launched_;
@@ -78,32 +76,69 @@ class Online<T>::Product {
 };
 
 template <class T>
-Online<T>::Online(const Context& context, OnlineTask<T> task, TrialRecord first, std::unique_ptr<Operator<T>> op)
-    : context_(context), place_(context.device()), task_(std::move(task)) {
+Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first,
+                  std::unique_ptr<LiveOperator<T>> op)
+    : service_(std::move(service)), device_(service_->device()), place_(device_), task_(std::move(task)) {
   runners_.push_back(std::make_unique<Runner>(Runner{std::move(first), std::move(op)}));
   best_ = runners_.front().get();
-  ended_ = context.workers().run([this] { run(); });
 }
 
 template <class T>
-Online<T>::~Online() {
-  stop();
+void Online<T>::begin() {
+  auto* background = service_->background();
+  steps_ = work();
+  const bool begun = background != nullptr && background->start() && service_->watch(this->weak_from_this());
+  if (!begun) {
+    stop();
+    return;
+  }
+  post();
 }
 
 template <class T>
 void Online<T>::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    changed_.wait(lock, [&] { return !running_; });
+    if (ended_) return;
+    ended_ = true;
   }
-  changed_.notify_all();
-  if (ended_.valid()) ended_.wait();
+  record(false);
+  settle();
+  service_.reset();
 }
 
 template <class T>
-bool Online<T>::stopping() const {
+void Online<T>::post(std::chrono::milliseconds delay) {
+  // Where it is refused, the service has ended, and this is stopped by it.
+  (void)service_->background()->post(
+      [weak = this->weak_from_this()] {
+        if (const auto online = weak.lock()) online->resume();
+      },
+      delay);
+}
+
+template <class T>
+void Online<T>::resume() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_ || ended_) return;
+    running_ = true;
+  }
+  try {
+    const DeviceScope scope(place_);
+    const RelaxedCapture relaxed(place_);
+    steps_.resume();
+  } catch (const Error& error) {
+    service_->error(std::string("online tuning: ") + error.what());
+  }
+  const bool done = steps_.done();
+  if (done) service_.reset();
   const std::scoped_lock lock(mutex_);
-  return stopping_;
+  running_ = false;
+  ended_ = done;
+  changed_.notify_all();
 }
 
 template <class T>
@@ -123,42 +158,83 @@ void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
 }
 
 template <class T>
-std::unique_lock<std::mutex> Online<T>::hold_values() {
-  return std::unique_lock(values_);
+std::vector<typename Online<T>::Runner*> Online<T>::pin_runners() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Runner*> pinned;
+  for (const auto& runner : runners_) {
+    ++runner->launching;
+    pinned.push_back(runner.get());
+  }
+  return pinned;
 }
 
 template <class T>
-void Online<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
-  task_.matrix = matrix;
-  verifier_.reset();
-  std::vector<Runner*> runners;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& runner : runners_) {
-      ++runner->launching;
-      runners.push_back(runner.get());
-    }
-  }
+void Online<T>::unpin_runners(Stream stream) {
   const bool capturing = is_capturing(place_, stream);
-  const auto finish = [&] {
-    const std::scoped_lock lock(mutex_);
-    for (auto* runner : runners) {
-      if (capturing) {
-        runner->pinned = true;
-      } else {
-        note_end(*runner, stream);
-      }
-      --runner->launching;
+  const std::scoped_lock lock(mutex_);
+  for (auto* runner : updating_) {
+    --runner->launching;
+    if (place_.backend == Backend::host) continue;
+    if (capturing) {
+      runner->pinned = true;
+    } else {
+      note_end(*runner, stream);
     }
-  };
-  try {
-    for (auto* runner : runners) runner->op->update_values(matrix, stream);
-    if (!capturing) order_after(place_, setup_stream(place_), stream);
-  } catch (...) {
-    finish();
-    throw;
   }
-  finish();
+  updating_.clear();
+}
+
+template <class T>
+bool Online<T>::takes_any_values() const {
+  const std::scoped_lock lock(mutex_);
+  return std::all_of(runners_.begin(), runners_.end(),
+                     [](const auto& runner) { return runner->op->takes_any_values(); });
+}
+
+template <class T>
+void Online<T>::drain() {
+  updating_ = pin_runners();
+  for (const auto* runner : updating_) runner->op->drain();
+  unpin_runners({});
+}
+
+template <class T>
+void Online<T>::prepare(const CsrView<T>& next, Stream stream) {
+  updating_ = pin_runners();
+  for (auto* runner : updating_) {
+    if (place_.backend == Backend::host || !runner->op->takes_any_values()) runner->op->prepare(next, stream);
+  }
+}
+
+template <class T>
+void Online<T>::abandon(const CsrView<T>& former, Stream stream) {
+  for (auto* runner : updating_) {
+    if (place_.backend == Backend::host || !runner->op->takes_any_values()) runner->op->abandon(former, stream);
+  }
+  unpin_runners(stream);
+}
+
+template <class T>
+void Online<T>::commit(const CsrView<T>& next, Stream stream) {
+  if (updating_.empty()) updating_ = pin_runners();
+  for (auto* runner : updating_) runner->op->commit(next, stream);
+  unpin_runners(stream);
+  const bool same = settled() || same_kind(next, stream);
+  const std::scoped_lock lock(mutex_);
+  verifier_.reset();
+  const bool moved =
+      std::any_of(runners_.begin(), runners_.end(), [](const auto& runner) { return runner->op->moved(); });
+  if (same && !moved) return;
+  other_kind_ = true;
+  wake();
+}
+
+// What cannot be looked at counts as another kind.
+template <class T>
+bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
+  if (is_capturing(place_, stream)) return false;
+  order_after(place_, setup_stream(place_), stream);
+  return task_.key.value_type == kind_of_values(matrix, device_);
 }
 
 template <class T>
@@ -184,8 +260,20 @@ void Online<T>::collect() {
     ride.state = Ride::State::done;
   }
   if (is_hopeless()) pass_over_idle_rides();
-  const auto done = [](const Ride& ride) { return ride.state == Ride::State::done; };
-  if (std::all_of(rides_.begin(), rides_.end(), done)) changed_.notify_all();
+  if (has_ridden()) wake();
+}
+
+template <class T>
+bool Online<T>::has_ridden() const {
+  return riding_ == nullptr || other_kind_ ||
+         std::all_of(rides_.begin(), rides_.end(), [](const Ride& ride) { return ride.state == Ride::State::done; });
+}
+
+template <class T>
+void Online<T>::wake() {
+  if (!waiting_ || stopping_) return;
+  waiting_ = false;
+  post();
 }
 
 // A product that something else held up says nothing of the candidate, so one is not enough.
@@ -228,7 +316,6 @@ void Online<T>::note_use(Runner& runner, Stream stream) {
     followed->stream = id;
   } else if (followed->runner != &runner) {
     note_end(*followed->runner, stream);
-    changed_.notify_all();
   }
   followed->runner = &runner;
 }
@@ -267,49 +354,63 @@ bool Online<T>::in_use(const Runner& runner) const {
 }
 
 template <class T>
-bool Online<T>::all_use_the_best() const {
-  return std::all_of(followed_.begin(), followed_.end(),
-                     [&](const Followed& one) { return one.runner == nullptr || one.runner == best_; });
+bool Online<T>::is_over() const {
+  const std::scoped_lock lock(mutex_);
+  return stopping_ || other_kind_;
 }
 
 template <class T>
-void Online<T>::run() {
-  bool ended = false;
+Steps Online<T>::work() {
+  constexpr std::chrono::milliseconds moment{1};
+  bool all_tried = false;
   try {
-    const DeviceScope scope(place_);
-    const RelaxedCapture relaxed(place_);
-    try {
-      ended = search();
-    } catch (const std::exception& error) {
-      context_.error(std::string("online tuning ended early: ") + error.what());
+    const auto start = Clock::now();
+    prepare();
+    std::unique_ptr<Search> search;
+    const Prospect* prospect = nullptr;
+    Measurement trial;
+    auto* runner = verify_first(trial);
+    while (!is_over()) {
+      if (runner != nullptr) {
+        // Of a candidate that failed, a product may still be under way.
+        while (is_launching()) co_await Pause{*this, moment};
+        board(*runner);
+        co_await RidesDone{*this};
+        alight(*runner);
+        if (is_over()) break;
+        judge(*runner);
+        trial = runner->record.measurement;
+      }
+      if (search) {
+        search->report(trial, 0);
+      } else {
+        auto known = service_->database().trials(task_.key, task_.limits, task_.catalogue);
+        // Its trial of now before one of earlier.
+        known.insert(known.begin(), records_.begin(), records_.end());
+        search = make_online_search(task_.prospects, known, task_.limits, rules());
+      }
+      free_losers();
+      if (seconds_since(start) > task_.limits.time_limit_seconds) break;
+      prospect = search->next();
+      all_tried = prospect == nullptr;
+      if (all_tried) break;
+      trial = {};
+      runner = make_runner(*prospect, trial);
     }
-    settle(ended);
-    free_losers();
-    // For the matrices that come next, which will not wait for it.
-    (void)context_.experience<T>();
-    context_.read_ahead<T>();
   } catch (const std::exception& error) {
-    context_.error(std::string("after online tuning: ") + error.what());
+    service_->error(std::string("online tuning ended early: ") + error.what());
   }
-}
-
-template <class T>
-bool Online<T>::search() {
-  const auto start = Clock::now();
-  prepare();
-  if (stopping()) return false;
-  auto known = context_.database().trials(task_.key, context_.limits(), task_.catalogue);
-  try_first(*runners_.front());
-  // Its trial of now before one of earlier.
-  known.insert(known.begin(), records_.begin(), records_.end());
-  const auto search = make_online_search(task_.prospects, known, context_.limits(), rules());
-  while (const auto* const prospect = search->next()) {
-    if (stopping()) return false;
-    if (seconds_since(start) > context_.limits().time_limit_seconds) return false;
-    search->report(try_candidate(*prospect), 0);
-    free_losers();
+  record(all_tried && !is_over());
+  for (auto waited = moment; waited < patience && !changed_over(); waited += moment) co_await Pause{*this, moment};
+  settle();
+  while (!free_losers()) co_await Pause{*this, moment};
+  try {
+    // For the matrices that come next, which will not wait for it.
+    (void)service_->template experience<T>();
+    service_->template read_ahead<T>();
+  } catch (const std::exception& error) {
+    service_->error(std::string("after online tuning: ") + error.what());
   }
-  return !stopping();
 }
 
 template <class T>
@@ -323,71 +424,68 @@ template <class T>
 void Online<T>::prepare() {
   if (!task_.prospects.empty()) return;
   const auto features = [&] {
-    const std::scoped_lock values(values_);
-    return extract_features(task_.matrix, context_.device());
+    const auto values = task_.matrix->hold_values();
+    return extract_features(task_.matrix->on(place_), device_);
   }();
   task_.described.features = named_values(features);
-  task_.prospects = prospects_of<T>(features, task_.key, context_, context_.experience<T>());
+  task_.prospects = prospects_of<T>(features, task_.key, *service_, service_->template experience<T>());
 }
 
 // It multiplies already: as a candidate, it is only verified and timed.
 template <class T>
-void Online<T>::try_first(Runner& runner) {
-  Measurement measurement;
-  measurement.setup_seconds = task_.setup_seconds;
-  measurement.bytes = runner.op->bytes();
+typename Online<T>::Runner* Online<T>::verify_first(Measurement& trial) {
+  auto& runner = *runners_.front();
+  trial.setup_seconds = task_.setup_seconds;
+  trial.bytes = runner.op->bytes();
   {
-    const std::scoped_lock values(values_);
-    verify(*runner.op, measurement, std::numeric_limits<double>::infinity());
+    const auto values = task_.matrix->hold_values();
+    if (is_over()) return nullptr;
+    verify(runner.op->current(), trial, std::numeric_limits<double>::infinity());
   }
   {
     const std::scoped_lock lock(mutex_);
-    runner.record.measurement = measurement;
+    runner.record.measurement = trial;
   }
-  if (measurement.outcome != Outcome::passed) {
-    context_.complain(runner.record);
-    records_.push_back(runner.record);
-  } else if (ride(runner)) {
-    judge(runner);
-  }
+  if (trial.outcome == Outcome::passed) return &runner;
+  service_->complain(runner.record);
+  records_.push_back(runner.record);
+  return nullptr;
 }
 
 template <class T>
-Measurement Online<T>::try_candidate(const Prospect& prospect) {
-  TrialRecord record{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
-  auto& measurement = record.measurement;
+typename Online<T>::Runner* Online<T>::make_runner(const Prospect& prospect, Measurement& trial) {
   const auto forbidden = [&](double bytes) {
     auto limit = limit_that_forbids(prospect, bytes);
     if (limit.empty()) return false;
-    measurement.outcome = Outcome::refused;
-    measurement.detail = std::move(limit);
+    trial.outcome = Outcome::refused;
+    trial.detail = std::move(limit);
     return true;
   };
-  if (forbidden(prospect.cost.storage_bytes)) return measurement;
-  Runner* runner = nullptr;
-  {
-    const std::scoped_lock values(values_);
-    auto op = build(prospect, measurement);
-    if (measurement.outcome == Outcome::passed && forbidden(static_cast<double>(measurement.bytes))) return measurement;
-    if (op == nullptr) {
-      context_.complain(record);
-      records_.push_back(record);
-      return measurement;
-    }
-    const std::scoped_lock lock(mutex_);
-    runners_.push_back(std::make_unique<Runner>(Runner{std::move(record), std::move(op)}));
-    runner = runners_.back().get();
+  trial.outcome = Outcome::passed;
+  if (forbidden(prospect.cost.storage_bytes)) return nullptr;
+  const auto values = task_.matrix->hold_values();
+  // After an update, what is built now may be of another kind.
+  if (is_over()) return nullptr;
+  auto op = build(prospect, trial);
+  if (trial.outcome == Outcome::passed && forbidden(static_cast<double>(trial.bytes))) return nullptr;
+  TrialRecord record{prospect.candidate, prospect.format_version, prospect.deterministic, trial};
+  if (op == nullptr) {
+    service_->complain(record);
+    records_.push_back(std::move(record));
+    return nullptr;
   }
-  if (!ride(*runner)) return {};
-  judge(*runner);
-  return records_.back().measurement;
+  auto live =
+      std::make_unique<LiveOperator<T>>(std::move(op), place_, rebuilding(prospect.candidate, device_, task_.formats));
+  const std::scoped_lock lock(mutex_);
+  runners_.push_back(std::make_unique<Runner>(Runner{std::move(record), std::move(live)}));
+  return runners_.back().get();
 }
 
 // What the limits let not win does not ride either.
 template <class T>
 std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes) {
-  if (context_.limits().deterministic && !prospect.deterministic) return "not deterministic";
-  if (!(bytes > context_.limits().memory_factor * static_cast<double>(task_.described.csr_bytes))) return {};
+  if (task_.limits.deterministic && !prospect.deterministic) return "not deterministic";
+  if (!(bytes > task_.limits.memory_factor * static_cast<double>(task_.described.csr_bytes))) return {};
   left_out_ = true;
   return "more memory than the limit";
 }
@@ -395,11 +493,11 @@ std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes
 // Nothing but an operator that has passed is returned.
 template <class T>
 std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurement& measurement) {
-  auto& database = context_.database();
+  auto& database = service_->database();
   database.note_suspect(task_.key, prospect.candidate);
   std::unique_ptr<Operator<T>> op;
   try {
-    op = convert(task_.matrix, prospect.candidate, context_.device(), task_.formats, measurement);
+    op = convert(task_.matrix->on(place_), prospect.candidate, device_, task_.formats, measurement);
     if (op != nullptr) verify(*op, measurement, hopeless_seconds());
     if (measurement.warm.samples > 0) op.reset();
   } catch (const Error& error) {
@@ -413,46 +511,60 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
   return op;
 }
 
+// Called with the values held.
 template <class T>
 void Online<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
-  if (!verifier_) verifier_ = std::make_unique<Verifier<T>>(task_.matrix, context_.device(), std::random_device{}());
-  verifier_->verify(op, measurement, limit);
+  auto verifier = [&] {
+    const std::scoped_lock lock(mutex_);
+    return verifier_;
+  }();
+  if (!verifier) {
+    verifier = std::make_shared<Verifier<T>>(task_.matrix->on(place_), device_, std::random_device{}());
+    const std::scoped_lock lock(mutex_);
+    verifier_ = verifier;
+  }
+  verifier->verify(op, measurement, limit);
 }
 
-// The background thread alone writes what this reads, with mutex_ held: it needs no lock here, others have it.
+// The background alone writes what this reads, with mutex_ held: it needs no lock here, others have it.
 template <class T>
 double Online<T>::hopeless_seconds() const {
   const auto& best = best_->record.measurement.warm;
   return best.samples > 0 ? hopeless_factor * best.median : std::numeric_limits<double>::infinity();
 }
 
-// Waits until products have used it often enough; false where the tuning was stopped before.
 template <class T>
-bool Online<T>::ride(Runner& runner) {
-  std::unique_lock lock(mutex_);
-  // Of a candidate that failed, a product may still be under way.
-  changed_.wait(lock, [&] {
-    return std::none_of(rides_.begin(), rides_.end(),
-                        [](const Ride& one) { return one.state == Ride::State::launching; });
-  });
+bool Online<T>::is_launching() const {
+  const std::scoped_lock lock(mutex_);
+  return std::any_of(rides_.begin(), rides_.end(), [](const Ride& one) { return one.state == Ride::State::launching; });
+}
+
+// From now on products use it.
+template <class T>
+void Online<T>::board(Runner& runner) {
+  const std::scoped_lock lock(mutex_);
   for (auto& one : rides_) {
     if (!one.watch) one.watch = make_stopwatch(place_);
     one.state = Ride::State::idle;
   }
   failure_.clear();
   riding_ = &runner;
-  const auto done = [&] {
-    return std::all_of(rides_.begin(), rides_.end(), [](const Ride& one) { return one.state == Ride::State::done; });
-  };
-  changed_.wait(lock, [&] { return stopping_ || riding_ == nullptr || done(); });
+}
+
+// No more do, and what they took is its measurement.
+template <class T>
+void Online<T>::alight(Runner& runner) {
+  const std::scoped_lock lock(mutex_);
   const bool failed = riding_ == nullptr;
   riding_ = nullptr;
-  if (!done()) {
+  const bool done =
+      std::all_of(rides_.begin(), rides_.end(), [](const Ride& one) { return one.state == Ride::State::done; });
+  if (!done) {
     runner.pinned = true;  // the device may still run its last products
-    if (!failed) return false;
+    if (!failed) return;
     runner.record.measurement.outcome = Outcome::failed;
     runner.record.measurement.detail = failure_;
-    return true;
+    return;
   }
   std::vector<double> samples;
   for (auto one = rides_.begin() + warm_up_rides; one != rides_.end(); ++one) {
@@ -460,62 +572,68 @@ bool Online<T>::ride(Runner& runner) {
   }
   if (samples.empty()) samples.push_back(rides_[warm_up_rides - 1].seconds);
   runner.record.measurement.warm = summarize(std::move(samples));
-  return true;
 }
 
 template <class T>
 void Online<T>::judge(Runner& runner) {
   records_.push_back(runner.record);
   if (runner.record.measurement.outcome != Outcome::passed) {
-    context_.complain(runner.record);
+    service_->complain(runner.record);
     return;
   }
-  const double total = total_seconds(runner.record.measurement, context_.limits());
+  const double total = total_seconds(runner.record.measurement, task_.limits);
   if (!(total < best_total_)) return;
   best_total_ = total;
   const std::scoped_lock lock(mutex_);
   best_ = &runner;
 }
 
+// Once: what stops a search that is over finds nothing left to do.
 template <class T>
-void Online<T>::settle(bool ended) {
-  {
-    const std::scoped_lock values(values_);
-    verifier_.reset();
-  }
-  if (!records_.empty()) context_.database().record(task_.key, task_.described, records_);
-  if (ended && !left_out_) context_.database().mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
-  context_.note_tuned();
+void Online<T>::record(bool all_tried) {
+  if (std::exchange(recorded_, true)) return;
+  auto& database = service_->database();
+  if (!records_.empty()) database.record(task_.key, task_.described, records_);
+  if (all_tried && !left_out_) database.mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
+  service_->note_tuned();
+}
+
+template <class T>
+bool Online<T>::changed_over() const {
+  const std::scoped_lock lock(mutex_);
+  return std::all_of(followed_.begin(), followed_.end(),
+                     [&](const Followed& one) { return one.runner == nullptr || one.runner == best_; });
+}
+
+// From now on products note nothing any more: what a loser may still be used by is kept.
+template <class T>
+void Online<T>::settle() {
   task_.prospects = {};
-  std::unique_lock lock(mutex_);
-  // Once settled, products note nothing any more.
-  changed_.wait_for(lock, patience, [&] { return stopping_ || all_use_the_best(); });
+  const std::scoped_lock lock(mutex_);
+  verifier_.reset();
+  if (riding_ != nullptr) riding_->pinned = true;
+  riding_ = nullptr;
   for (auto& followed : followed_) {
     if (followed.runner != nullptr && followed.runner != best_) followed.runner->pinned = true;
   }
   settled_.store(best_->op.get(), std::memory_order_release);
 }
 
-// Those whose last product the device has run; once settled, all of them, however long that takes.
+// Those whose last product the device has run.
 template <class T>
-void Online<T>::free_losers() {
+bool Online<T>::free_losers() {
   std::vector<std::unique_ptr<Runner>> losers;  // freed without the lock
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto first_loser =
-        std::partition(runners_.begin(), runners_.end(), [&](const auto& runner) { return in_use(*runner); });
-    losers.insert(losers.end(), std::move_iterator(first_loser), std::move_iterator(runners_.end()));
-    runners_.erase(first_loser, runners_.end());
-    const bool all_gone = std::all_of(runners_.begin(), runners_.end(),
-                                      [&](const auto& runner) { return runner.get() == best_ || runner->pinned; });
-    if (all_gone || stopping_ || !settled()) break;
-    changed_.wait_for(lock, std::chrono::milliseconds(1));
-  }
+  const std::scoped_lock lock(mutex_);
+  const auto first_loser =
+      std::partition(runners_.begin(), runners_.end(), [&](const auto& runner) { return in_use(*runner); });
+  losers.insert(losers.end(), std::move_iterator(first_loser), std::move_iterator(runners_.end()));
+  runners_.erase(first_loser, runners_.end());
   for (auto& end : ends_) {
     const auto freed = [&](const auto& loser) { return loser.get() == end.runner; };
     if (std::any_of(losers.begin(), losers.end(), freed)) end.runner = nullptr;
   }
-  lock.unlock();
+  return std::all_of(runners_.begin(), runners_.end(),
+                     [&](const auto& runner) { return runner.get() == best_ || runner->pinned; });
 }
 
 template class Online<float>;

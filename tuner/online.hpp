@@ -6,19 +6,21 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <future>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/matrix_data.hpp"
 #include "core/trial.hpp"
 #include "formats/format.hpp"
 #include "tuner/caller_stream.hpp"
 #include "tuner/candidates.hpp"
-#include "tuner/context.hpp"
+#include "tuner/live_operator.hpp"
 #include "tuner/search.hpp"
+#include "tuner/service.hpp"
+#include "tuner/steps.hpp"
 #include "tuner/verifier.hpp"
 
 namespace autospmv {
@@ -26,7 +28,8 @@ namespace autospmv {
 /// What an online tuning starts from.
 template <class T>
 struct OnlineTask {
-  CsrView<T> matrix;  ///< in the memory of the context's device; outlives the tuning
+  std::shared_ptr<const MatrixData<T>> matrix;
+  Limits limits;
   TrialKey key;
   MatrixRecord described;           ///< without features where they were not extracted
   std::vector<Prospect> prospects;  ///< empty: made from the features, in the background
@@ -36,36 +39,42 @@ struct OnlineTask {
   std::string catalogue;    ///< format_catalogue()
 };
 
-/// The operator of a plan while it may still change. A background thread builds the candidates that promise to pay one
-/// after another on the setup stream and verifies each; the next products then use it instead of the best so far and
-/// are timed in their own streams, by events that nobody waits for. The median decides which of the two stays. At the
-/// end the trials are in the database, the losers are freed, the thread is free for the next, and a product is a
-/// product.
+/// The operator of a plan while it may still change. The background builds the candidates that promise to pay one after
+/// another on the setup stream and verifies each; the next products then use it instead of the best so far and are
+/// timed in their own streams, by events that nobody waits for. The median decides which of the two stays. At the end
+/// the trials are in the database, the losers are freed, and a product is a product. While the search waits for
+/// products it holds no thread, so that one is enough for any number of matrices; where there is none, the first
+/// operator stays.
 ///
 /// Every product is one that the caller asked for, except for one reference product a set of values and one product of
 /// each candidate, which verify it, and a second one where that seemed too slow for it to ride at all. Products never
-/// wait for the background thread, and take no memory of the device. Which candidate one uses depends on time: its last
-/// bits may differ from call to call until the tuning has settled.
+/// wait for the background, and take no memory of the device. Which candidate one uses depends on time: its last bits
+/// may differ from call to call until the tuning has settled.
+///
+/// New values of another kind than the trials are filed under end the search: what was measured before is kept.
 template <class T>
-class Online {
+class Online final : public Ongoing, public std::enable_shared_from_this<Online<T>> {
  public:
-  /// `first` is used until something faster was found. The context outlives this.
-  Online(const Context& context, OnlineTask<T> task, TrialRecord first, std::unique_ptr<Operator<T>> op);
+  /// `first` is used until something faster was found.
+  Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first, std::unique_ptr<LiveOperator<T>> op);
 
-  /// The device has run every product.
-  ~Online();
+  /// Starts the search, once this is shared.
+  void begin();
 
-  /// Ends the background thread, at the latest with the candidate that it builds, and keeps in the database what was
-  /// measured. The best so far stays.
-  void stop();
+  /// Ends it, at the latest with the candidate that is being built, and keeps in the database what was measured. The
+  /// best so far stays. Nobody may hold the values of the matrix meanwhile.
+  void stop() override;
 
   /// y = alpha A x + beta y; safe from many threads and streams at once. A stream that is being captured gets the best
   /// so far, which is then kept for as long as this lives. Where a candidate cannot be launched, the best so far is.
   void apply(T alpha, const T* x, T beta, T* y, Stream stream);
 
-  /// As in Attachment. May wait for the candidate that is being built, which keeps no product waiting.
-  [[nodiscard]] std::unique_lock<std::mutex> hold_values();
-  void values_changed(const CsrView<T>& matrix, Stream stream);
+  /// As in ValuesObserver.
+  [[nodiscard]] bool takes_any_values() const;
+  void drain();
+  void prepare(const CsrView<T>& next, Stream stream);
+  void abandon(const CsrView<T>& former, Stream stream);
+  void commit(const CsrView<T>& next, Stream stream);
 
   /// The best so far.
   [[nodiscard]] TrialRecord choice() const;
@@ -89,8 +98,8 @@ class Online {
   // An operator that products may use.
   struct Runner {
     TrialRecord record;
-    std::unique_ptr<Operator<T>> op;
-    int launching = 0;    // threads that are giving it to a stream
+    std::unique_ptr<LiveOperator<T>> op;
+    int launching = 0;    // threads that are giving it to a stream, or new values to it
     bool pinned = false;  // in a graph, or in streams that nobody followed: kept to the end
   };
   // One timed product of the candidate under trial.
@@ -113,11 +122,35 @@ class Online {
   };
   class Product;
 
-  void run();
-  bool search();
+  // Gives the thread back for so long.
+  struct Pause {
+    Online& online;
+    std::chrono::milliseconds duration;
+
+    static bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const { online.post(duration); }
+    static void await_resume() noexcept {}
+  };
+  // Gives it back until products have used the candidate often enough.
+  struct RidesDone {
+    Online& online;
+
+    static bool await_ready() noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<>) const {
+      const std::scoped_lock lock(online.mutex_);
+      online.waiting_ = !online.has_ridden();
+      return online.waiting_;
+    }
+    static void await_resume() noexcept {}
+  };
+
+  Steps work();
+  void post(std::chrono::milliseconds delay = {});
+  void resume();
   void prepare();
-  void try_first(Runner& runner);
-  Measurement try_candidate(const Prospect& prospect);
+  /// The runner that is to ride, or nullptr where `trial` says why not.
+  [[nodiscard]] Runner* verify_first(Measurement& trial);
+  [[nodiscard]] Runner* make_runner(const Prospect& prospect, Measurement& trial);
   /// nullptr where it is not to ride: it did not pass, or the product that verified it was so slow that its measurement
   /// is this one.
   [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement);
@@ -125,48 +158,64 @@ class Online {
   /// Seconds of a product past which a candidate rides no more, or never; none before the best is measured.
   [[nodiscard]] double hopeless_seconds() const;
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);
-  bool ride(Runner& runner);
+  [[nodiscard]] bool is_launching() const;
+  void board(Runner& runner);
+  void alight(Runner& runner);
   void judge(Runner& runner);
-  void settle(bool ended);
-  void free_losers();
-  [[nodiscard]] bool stopping() const;
+  void record(bool all_tried);
+  [[nodiscard]] bool changed_over() const;
+  void settle();
+  /// Whether none is left.
+  bool free_losers();
+  [[nodiscard]] bool is_over() const;
+
+  // New values: every runner stays while it gets them.
+  [[nodiscard]] std::vector<Runner*> pin_runners();
+  void unpin_runners(Stream stream);
+  [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
 
   // With mutex_ held.
+  [[nodiscard]] bool has_ridden() const;
+  void wake();
   void collect();
   [[nodiscard]] bool is_hopeless() const;
   void pass_over_idle_rides();
   void note_use(Runner& runner, Stream stream);
   void note_end(Runner& runner, Stream stream);
   [[nodiscard]] bool in_use(const Runner& runner) const;
-  [[nodiscard]] bool all_use_the_best() const;
 
-  const Context& context_;
+  std::shared_ptr<Service> service_;  // of the background alone, and let go of at the end
+  Device device_;
   Place place_;
-
-  // Held where the matrix's values are read or written, and while the operator of a candidate is not yet among the
-  // runners that new values reach.
-  std::mutex values_;
   OnlineTask<T> task_;
-  std::unique_ptr<Verifier<T>> verifier_;  // nullptr where the values have changed
+  Steps steps_;
 
-  // Of the background thread alone.
+  // Of the background alone, or of who has stopped it.
   std::vector<TrialRecord> records_;
   double best_total_ = std::numeric_limits<double>::infinity();
   bool left_out_ = false;  // a candidate, by a limit that other tunings may not have
+  bool recorded_ = false;
+
+  // Of the update in hand.
+  std::vector<Runner*> updating_;
 
   mutable std::mutex mutex_;  // held for moments only; guards everything below
   std::condition_variable changed_;
+  std::shared_ptr<Verifier<T>> verifier_;  // nullptr where the values have changed
   std::vector<std::unique_ptr<Runner>> runners_;
   Runner* best_ = nullptr;
   Runner* riding_ = nullptr;
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Followed, most_streams> followed_;
   std::array<End, most_ends> ends_;
-  std::string failure_;  // of the last one that rode; empty where it did not fail
+  std::string failure_;   // of the last one that rode; empty where it did not fail
+  bool waiting_ = false;  // for rides
+  bool running_ = false;  // a thread is between two steps
   bool stopping_ = false;
+  bool ended_ = false;       // nothing will run any more
+  bool other_kind_ = false;  // the values are of another kind than task_.key says
 
-  std::atomic<const Operator<T>*> settled_ = nullptr;
-  std::future<void> ended_;  // of the background
+  std::atomic<const LiveOperator<T>*> settled_ = nullptr;
 };
 
 extern template class Online<float>;

@@ -1,17 +1,41 @@
-#include "tuner/plan.hpp"
+#include "autospmv/plan.hpp"
 
+#include <string>
 #include <utility>
 
+#include "autospmv/autospmv.hpp"
+#include "core/array.hpp"
 #include "core/error.hpp"
+#include "tuner/explain.hpp"
+#include "tuner/plan_state.hpp"
+#include "tuner/tuner.hpp"
 
 namespace autospmv {
 
-template <class T>
-Plan<T>::Plan(TrialRecord choice, std::unique_ptr<Operator<T>> op, Place place)
-    : choice_(std::move(choice)), operator_(std::move(op)), place_(place) {}
+namespace {
+
+void check_length(const char* name, std::size_t length, std::int64_t wanted) {
+  if (static_cast<std::int64_t>(length) != wanted) {
+    throw InvalidArgument(std::string(name) + " has " + std::to_string(length) + " elements, the matrix wants " +
+                          std::to_string(wanted));
+  }
+}
+
+}  // namespace
+
+namespace detail {
 
 template <class T>
-Plan<T>::~Plan() {
+PlanState<T>::PlanState(TrialRecord choice, std::unique_ptr<LiveOperator<T>> op,
+                        std::shared_ptr<const MatrixData<T>> matrix, Place place, PlanOrigin origin)
+    : matrix_(std::move(matrix)),
+      choice_(std::move(choice)),
+      operator_(std::move(op)),
+      place_(place),
+      origin_(std::move(origin)) {}
+
+template <class T>
+PlanState<T>::~PlanState() {
   if (online_) online_->stop();
   try {
     synchronize(place_);
@@ -21,25 +45,145 @@ Plan<T>::~Plan() {
 }
 
 template <class T>
-void Plan<T>::values_changed(const CsrView<T>& matrix, Stream stream) {
-  if (online_) {
-    online_->values_changed(matrix, stream);
+void PlanState<T>::go_online(std::shared_ptr<Service> service, OnlineTask<T> task) {
+  online_ = std::make_shared<Online<T>>(std::move(service), std::move(task), choice_, std::move(operator_));
+  online_->begin();
+}
+
+template <class T>
+bool PlanState<T>::takes_any_values() const {
+  return with_follower([](const auto& follower) { return follower.takes_any_values(); });
+}
+
+template <class T>
+void PlanState<T>::drain() {
+  with_follower([](auto& follower) { follower.drain(); });
+}
+
+template <class T>
+void PlanState<T>::prepare(const CsrView<T>& next, Stream stream) {
+  with_follower([&](auto& follower) { follower.prepare(next, stream); });
+}
+
+template <class T>
+void PlanState<T>::abandon(const CsrView<T>& former, Stream stream) {
+  with_follower([&](auto& follower) { follower.abandon(former, stream); });
+}
+
+template <class T>
+void PlanState<T>::commit(const CsrView<T>& next, Stream stream) {
+  with_follower([&](auto& follower) { follower.commit(next, stream); });
+}
+
+// Vectors in host memory, a plan on a CUDA device: there and back.
+template <class T>
+void PlanState<T>::multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
+  const auto stream = setup_stream(place_);
+  order_after(place_, stream, options.stream);
+  auto device_x = Array<T>(x.size(), place_);
+  auto device_y = Array<T>(y.size(), place_);
+  device_x.assign(x, stream);
+  if (options.beta != T{0}) device_y.assign(y, stream);
+  apply(options.alpha, device_x.data(), options.beta, device_y.data(), stream);
+  copy_bytes(y.data(), device_y.data(), y.size_bytes(), place_, stream);
+  synchronize(place_, stream);
+}
+
+// x lies where y does: to ask for both would cost as much as the launch.
+template <class T>
+void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
+  check_length("x", x.size(), matrix_->cols());
+  check_length("y", y.size(), matrix_->rows());
+  if (y.empty()) return;
+  const DeviceScope scope(place_);
+  const auto memory = options.memory ? *options.memory : memory_at(y.data());
+  if (place_.backend == Backend::cuda && memory == Memory::host) {
+    if (!x.empty() && !options.memory && memory_at(x.data()) == Memory::device) {
+      throw InvalidArgument("x and y must lie in the same memory");
+    }
+    multiply_staged(x, y, options);
+  } else if (place_.backend == Backend::host && memory == Memory::device) {
+    throw InvalidArgument("x and y lie in device memory, but the plan's products run on the host");
   } else {
-    operator_->update_values(matrix, stream);
+    apply(options.alpha, x.data(), options.beta, y.data(), options.stream);
   }
 }
 
-template <class T>
-void Plan<T>::go_online(const Context& context, OnlineTask<T> task) {
-  online_ = std::make_unique<Online<T>>(context, std::move(task), choice_, std::move(operator_));
+template class PlanState<float>;
+template class PlanState<double>;
+
+}  // namespace detail
+
+template <Scalar T>
+void Plan<T>::operator()(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
+  state_->multiply(x, y, options);
 }
 
-template <class T>
-std::unique_lock<std::mutex> Plan<T>::hold_values() {
-  return online_ ? online_->hold_values() : std::unique_lock<std::mutex>();
+template <Scalar T>
+Place Plan<T>::device() const {
+  return state_->place();
+}
+
+template <Scalar T>
+std::string Plan<T>::choice() const {
+  return state_->choice().candidate.text();
+}
+
+template <Scalar T>
+std::int64_t Plan<T>::bytes() const {
+  return state_->bytes();
+}
+
+template <Scalar T>
+bool Plan<T>::settled() const {
+  return state_->settled();
+}
+
+template <Scalar T>
+Explanation Plan<T>::explain() const {
+  return explanation_of(*state_);
 }
 
 template class Plan<float>;
 template class Plan<double>;
+
+const char* version() { return AUTOSPMV_VERSION; }
+
+template <Scalar T>
+Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOptions& options) {
+  if (options.op == Operation::transposed) throw Unsupported("transposed products are not there in this version");
+  TuneOptions how;
+  how.label = options.label;
+  how.effort = options.effort;
+  how.limits = options.limits;
+  how.report = false;
+  how.keep = false;
+  return detail::Access::handle_of<Plan<T>>(tune(matrix, context, how).plan);
+}
+
+template <Scalar T>
+Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context) {
+  return detail::Access::handle_of<Plan<T>>(plan_for(matrix, context));
+}
+
+template <Scalar T>
+void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>> x,
+               std::type_identity_t<std::span<T>> y, const SpmvOptions<std::type_identity_t<T>>& options) {
+  const auto& context = options.context != nullptr ? *options.context : Context::instance();
+  // Before a plan is made: it may take long.
+  check_length("x", x.size(), matrix.cols());
+  check_length("y", y.size(), matrix.rows());
+  if (y.empty()) return;
+  plan_for(matrix, context)->multiply(x, y, {options.alpha, options.beta, options.stream, options.memory});
+}
+
+#define AUTOSPMV_PRODUCT(T)                                                           \
+  template Plan<T> make_plan(const Matrix<T>&, const Context&, const PlanOptions&);   \
+  template Plan<T> kept_plan(const Matrix<T>&, const Context&);                       \
+  template void auto_spmv(const Matrix<T>&, std::type_identity_t<std::span<const T>>, \
+                          std::type_identity_t<std::span<T>>, const SpmvOptions<T>&);
+AUTOSPMV_PRODUCT(float)
+AUTOSPMV_PRODUCT(double)
+#undef AUTOSPMV_PRODUCT
 
 }  // namespace autospmv

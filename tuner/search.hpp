@@ -5,10 +5,10 @@
 #include <memory>
 #include <span>
 
+#include "autospmv/options.hpp"
 #include "core/trial.hpp"
 #include "formats/common/ranking.hpp"
 #include "tuner/candidates.hpp"
-#include "tuner/context.hpp"
 
 namespace autospmv {
 

@@ -4,9 +4,11 @@
 #include <random>
 #include <utility>
 
+#include "autospmv/version.h"
 #include "features/longest_row.hpp"
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
+#include "tuner/conversion.hpp"
 #include "tuner/search.hpp"
 #include "tuner/session.hpp"
 
@@ -14,6 +16,14 @@ namespace autospmv {
 
 double total_seconds(const Measurement& measurement, const Limits& limits) {
   return measurement.setup_seconds + static_cast<double>(limits.expected_calls) * measurement.warm.median;
+}
+
+// What suits values that take few bits does not suit others of the same pattern, and the other way round.
+template <class T>
+std::string kind_of_values(const CsrView<T>& matrix, const Device& device) {
+  const auto bits = formats::value_bits_for<T>(extract_value_features(matrix, device)).front();
+  const std::string type(value_type_name<T>());
+  return bits == formats::full_value_bits<T> ? type : type + " in " + std::to_string(bits) + " bits";
 }
 
 namespace {
@@ -30,14 +40,33 @@ auto timed_step(double& seconds, const Step& step) {
   return result;
 }
 
+template <class T>
+TrialKey key_for(const MatrixData<T>& matrix, const Device& device) {
+  return {.pattern = matrix.fingerprint(),
+          .value_type = kind_of_values(matrix.on(device), device),
+          .operation = "n",
+          .backend = std::string(name_of(device.backend)),
+          .device = device.name,
+          .toolkit = device.toolkit,
+          .driver = device.driver,
+          .library = AUTOSPMV_VERSION};
+}
+
 // One tuning of one matrix: what its steps share.
 template <class T>
 class Tuning {
  public:
-  Tuning(const Matrix<T>& matrix, const Context& context, const TuneOptions& options)
-      : matrix_(matrix), context_(context), options_(options) {
-    view_ = matrix.on(context.device());
-    key_ = timed_step(result_.times.fingerprint, [&] { return key_of(matrix, context); });
+  /// The values stay held as long as this lives.
+  Tuning(std::shared_ptr<const MatrixData<T>> matrix, std::shared_ptr<Service> service, const TuneOptions& options)
+      : matrix_(std::move(matrix)),
+        shared_service_(std::move(service)),
+        service_(*shared_service_),
+        options_(options),
+        effort_(options.effort.value_or(service_.effort())),
+        limits_(options.limits.value_or(service_.limits())),
+        values_(matrix_->hold_values()) {
+    view_ = matrix_->on(service_.device());
+    key_ = timed_step(result_.times.fingerprint, [&] { return key_for(*matrix_, service_.device()); });
   }
 
   Tuned<T> tune();
@@ -56,8 +85,8 @@ class Tuning {
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
-  bool plan_from(const TrialRecord& choice);
-  bool plan_from(const Prospect& prospect);
+  bool plan_from(const TrialRecord& choice, const char* source);
+  bool plan_from(const Prospect& prospect, const char* source);
   bool plan_estimate();
   void plan_fallback();
   [[nodiscard]] bool estimates();
@@ -68,9 +97,13 @@ class Tuning {
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
 
-  const Matrix<T>& matrix_;
-  const Context& context_;
+  std::shared_ptr<const MatrixData<T>> matrix_;
+  std::shared_ptr<Service> shared_service_;
+  Service& service_;
   const TuneOptions& options_;
+  Effort effort_;
+  Limits limits_;
+  std::shared_lock<std::shared_mutex> values_;
   CsrView<T> view_;
   TrialKey key_;
   std::vector<Prospect> prospects_;
@@ -84,49 +117,49 @@ template <class T>
 Tuned<T> Tuning<T>::tune() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
-    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
-    goes_online_ = context_.effort() == Effort::online && !all_were_tried();
+    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
+    goes_online_ = effort_ == Effort::online && !all_were_tried();
     return true;
   });
   if (!known) {
     try_candidates();
-    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
-  } else if (tries() && winner_ && !is_baseline(*winner_) && context_.recheck_due()) {
+    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
+  } else if (tries() && winner_ && !is_baseline(*winner_) && service_.recheck_due()) {
     recheck();
-    winner_ = context_.database().winner(key_, context_.limits(), context_.catalogue());
+    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
   }
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
   choose();
   if (goes_online_) go_online();
-  matrix_.attach(context_.id(), result_.plan);
+  matrix_->add_observer(result_.plan);
   if (options_.report) report();
-  if (!prospects_.empty()) context_.read_ahead<T>();
+  if (!prospects_.empty()) service_.read_ahead<T>();
   return std::move(result_);
 }
 
 template <class T>
 std::string Tuning<T>::effort_mark() const {
-  std::string mark(name_of(context_.effort()));
-  return context_.limits().deterministic ? mark + deterministic_mark : mark;
+  std::string mark(name_of(effort_));
+  return limits_.deterministic ? mark + deterministic_mark : mark;
 }
 
 template <class T>
 bool Tuning<T>::were_tried(Effort effort) const {
-  auto& database = context_.database();
+  auto& database = service_.database();
   const std::string name(name_of(effort));
-  if (database.tuned(key_, name, context_.catalogue())) return true;
-  return context_.limits().deterministic && database.tuned(key_, name + deterministic_mark, context_.catalogue());
+  if (database.tuned(key_, name, service_.catalogue())) return true;
+  return limits_.deterministic && database.tuned(key_, name + deterministic_mark, service_.catalogue());
 }
 
 template <class T>
 bool Tuning<T>::all_were_tried() const {
   // The short list is the same, and its trials were better than those that ride.
-  return were_tried(context_.effort()) || (context_.effort() == Effort::online && were_tried(Effort::measure));
+  return were_tried(effort_) || (effort_ == Effort::online && were_tried(Effort::measure));
 }
 
 template <class T>
 void Tuning<T>::report() {
-  result_.trials = context_.database().trials(key_, context_.limits(), context_.catalogue());
+  result_.trials = service_.database().trials(key_, limits_, service_.catalogue());
   for (const auto& record : result_.trials) {
     if (!is_baseline(record)) continue;
     const bool faster = !result_.baseline || record.measurement.warm.median < result_.baseline->measurement.warm.median;
@@ -136,17 +169,17 @@ void Tuning<T>::report() {
 
 template <class T>
 bool Tuning<T>::tries() const {
-  return context_.effort() == Effort::measure || context_.effort() == Effort::exhaustive;
+  return effort_ == Effort::measure || effort_ == Effort::exhaustive;
 }
 
 template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
-    result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, context_.device()); });
+    result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, service_.device()); });
     prospects_ = timed_step(result_.times.prediction, [&] {
       // What goes online waits for no reading; the background does it.
-      auto experience = goes_online_ ? context_.known_experience<T>() : context_.experience<T>();
-      return prospects_of<T>(*result_.features, key_, context_, std::move(experience));
+      auto experience = goes_online_ ? service_.known_experience<T>() : service_.experience<T>();
+      return prospects_of<T>(*result_.features, key_, service_, std::move(experience));
     });
   }
   return prospects_;
@@ -154,7 +187,7 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
 
 template <class T>
 void Tuning<T>::try_candidates() {
-  const auto search = make_search(prospects(), context_.effort(), context_.limits());
+  const auto search = make_search(prospects(), effort_, limits_);
   bool ended = false;
   timed_step(result_.times.trials, [&] {
     ended = run_trials(*search);
@@ -164,18 +197,18 @@ void Tuning<T>::try_candidates() {
     }
     return 0;
   });
-  if (ended) context_.database().mark_tuned(key_, effort_mark(), context_.catalogue());
-  context_.note_tuned();
+  if (ended) service_.database().mark_tuned(key_, effort_mark(), service_.catalogue());
+  service_.note_tuned();
 }
 
 template <class T>
 bool Tuning<T>::run_trials(Search& search) {
-  const auto known = context_.database().trials(key_, context_.limits(), context_.catalogue());
-  const auto& rules = context_.effort() == Effort::measure ? short_list_rules : tuning_rules;
+  const auto known = service_.database().trials(key_, limits_, service_.catalogue());
+  const auto& rules = effort_ == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
   const Prospect* suspect = nullptr;
   const auto clear = [&] {
-    if (suspect != nullptr) context_.database().clear_suspect(key_, suspect->candidate);
+    if (suspect != nullptr) service_.database().clear_suspect(key_, suspect->candidate);
   };
   while (const auto* const prospect = search.next()) {
     if (const auto* const before = trial_of(prospect->candidate, known)) {
@@ -183,23 +216,23 @@ bool Tuning<T>::run_trials(Search& search) {
       continue;
     }
     const auto trial_start = Clock::now();
-    if (seconds_since(start) > context_.limits().time_limit_seconds) {
+    if (seconds_since(start) > limits_.time_limit_seconds) {
       clear();
       return false;
     }
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, context_.device(), rules, std::random_device{}());
+    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), rules, std::random_device{}());
     if (suspect == nullptr) {
-      context_.database().note_suspect(key_, prospect->candidate);
+      service_.database().note_suspect(key_, prospect->candidate);
     } else {
-      context_.database().note_suspect(key_, prospect->candidate, suspect->candidate);
+      service_.database().note_suspect(key_, prospect->candidate, suspect->candidate);
     }
     suspect = prospect;
     const auto record = session_->attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
-    context_.complain(record);
+    service_.complain(record);
     search.report(record.measurement, seconds_since(trial_start));
   }
   clear();
@@ -210,11 +243,11 @@ bool Tuning<T>::run_trials(Search& search) {
 // is asked for anew.
 template <class T>
 void Tuning<T>::recheck() {
-  const auto trials = context_.database().trials(key_, context_.limits(), context_.catalogue());
+  const auto trials = service_.database().trials(key_, limits_, service_.catalogue());
   const auto baseline =
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
-  session_ = std::make_unique<Session<T>>(view_, context_.device(), short_list_rules, std::random_device{}());
+  session_ = std::make_unique<Session<T>>(view_, service_.device(), short_list_rules, std::random_device{}());
   for (const auto& trial : {*baseline, *winner_}) {
     Prospect prospect;
     prospect.candidate = trial.candidate;
@@ -230,14 +263,14 @@ void Tuning<T>::recheck() {
 
 template <class T>
 MatrixRecord Tuning<T>::describe() const {
-  MatrixRecord record{options_.label, matrix_.rows(), matrix_.cols(), matrix_.nnz(), view_.bytes(), {}};
+  MatrixRecord record{options_.label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}};
   if (result_.features) record.features = named_values(*result_.features);
   return record;
 }
 
 template <class T>
 void Tuning<T>::record(const std::vector<TrialRecord>& trials) {
-  context_.database().record(key_, describe(), trials);
+  service_.database().record(key_, describe(), trials);
 }
 
 template <class T>
@@ -248,12 +281,12 @@ bool Tuning<T>::is_baseline(const TrialRecord& record) const {
 
 template <class T>
 void Tuning<T>::choose() {
-  if (winner_ && plan_from(*winner_)) {
+  if (winner_ && plan_from(*winner_, result_.from_database ? "database" : "measured")) {
     result_.winner = winner_;
     return;
   }
   if (winner_) {
-    context_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
+    service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
   if (estimates() && plan_estimate()) return;
   plan_fallback();
@@ -263,9 +296,9 @@ void Tuning<T>::choose() {
 // to the background to read what is known of others.
 template <class T>
 bool Tuning<T>::estimates() {
-  if (context_.effort() == Effort::estimate) return true;
+  if (effort_ == Effort::estimate) return true;
   if (!goes_online_) return false;
-  const auto experience = context_.known_experience<T>();
+  const auto experience = service_.known_experience<T>();
   if (experience == nullptr || experience->matrices() == 0) return false;
   return std::any_of(prospects().begin(), prospects().end(), [](const Prospect& prospect) {
     return prospect.admitted() && prospect.prediction.tier != Tier::model;
@@ -273,35 +306,39 @@ bool Tuning<T>::estimates() {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const TrialRecord& choice) {
+bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
   if (!op) {
     const auto* format = find_format<T>(choice.candidate.format);
     if (format == nullptr) return false;
     auto built = timed_step(result_.times.conversion,
-                            [&] { return format->build(view_, choice.candidate.params, context_.device()); });
+                            [&] { return format->build(view_, choice.candidate.params, service_.device()); });
     if (!built) return false;
     op = std::move(*built);
   }
-  result_.plan = std::make_shared<Plan<T>>(choice, std::move(op), context_.device());
+  const auto& device = service_.device();
+  auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
+                                                rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
+  result_.plan = std::make_shared<detail::PlanState<T>>(choice, std::move(live), matrix_, device,
+                                                        PlanOrigin{shared_service_, key_, limits_, source});
   return true;
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const Prospect& prospect) {
+bool Tuning<T>::plan_from(const Prospect& prospect, const char* source) {
   TrialRecord choice;
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;
   choice.deterministic = prospect.deterministic;
-  return plan_from(choice);
+  return plan_from(choice, source);
 }
 
 // The first by estimate that can be built: what a format predicts may turn out not to fit.
 template <class T>
 bool Tuning<T>::plan_estimate() {
-  const auto estimates = by_estimate(prospects(), context_.limits(), view_.bytes());
-  const auto built =
-      std::find_if(estimates.begin(), estimates.end(), [&](const Prospect* one) { return plan_from(*one); });
+  const auto estimates = by_estimate(prospects(), limits_, view_.bytes());
+  const auto built = std::find_if(estimates.begin(), estimates.end(),
+                                  [&](const Prospect* one) { return plan_from(*one, "estimated"); });
   if (built == estimates.end()) return false;
   result_.prediction = (*built)->prediction;
   return true;
@@ -312,23 +349,24 @@ void Tuning<T>::plan_fallback() {
   // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for. But
   // what suits rows that are all alike may take a thousand times as long on one with a long row.
   const auto blind = [&] {
-    const auto longest = longest_row(view_.row_ptr, view_.rows, context_.device());
-    return blind_fallback_prospect(view_, longest, context_.device(), context_.limits());
+    const auto longest = longest_row(view_.row_ptr, view_.rows, service_.device());
+    return blind_fallback_prospect(view_, longest, service_.device(), limits_);
   };
-  const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, context_.limits());
-  if (!plan_from(prospect)) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+  const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_);
+  if (!plan_from(prospect, "untried")) throw Error("plain CSR could not be built: " + prospect.candidate.text());
 }
 
 template <class T>
 void Tuning<T>::go_online() {
   if (!trials_pay()) return;
-  result_.plan->go_online(context_, {.matrix = view_,
-                                     .key = key_,
-                                     .described = describe(),
-                                     .prospects = std::move(prospects_),
-                                     .setup_seconds = result_.times.conversion,
-                                     .effort_mark = effort_mark(),
-                                     .catalogue = context_.catalogue()});
+  result_.plan->go_online(shared_service_, {.matrix = matrix_,
+                                            .limits = limits_,
+                                            .key = key_,
+                                            .described = describe(),
+                                            .prospects = std::move(prospects_),
+                                            .setup_seconds = result_.times.conversion,
+                                            .effort_mark = effort_mark(),
+                                            .catalogue = service_.catalogue()});
 }
 
 // Whether a trial promises to pay if the estimate is as fast as predicted. Where nothing is predicted yet, it may.
@@ -338,7 +376,7 @@ bool Tuning<T>::trials_pay() const {
   auto first = result_.plan->choice();
   first.measurement.outcome = Outcome::passed;
   first.measurement.warm.median = result_.prediction->seconds;
-  return make_online_search(prospects_, {&first, 1}, context_.limits(), Online<T>::rules())->next() != nullptr;
+  return make_online_search(prospects_, {&first, 1}, limits_, Online<T>::rules())->next() != nullptr;
 }
 
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
@@ -346,7 +384,7 @@ template <class T>
 std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) {
   std::vector<TrialRecord> records;
   std::int64_t kept_bytes = 0;
-  const std::int64_t budget = free_memory(context_.device()) / 2;
+  const std::int64_t budget = free_memory(service_.device()) / 2;
   const auto seed = std::random_device{}();
   const auto finish_batch = [&] {
     if (!session_) return;
@@ -370,7 +408,7 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
       continue;
     }
     if (kept_bytes + static_cast<std::int64_t>(prospect.cost.storage_bytes) > budget) finish_batch();
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, context_.device(), bench_rules, seed);
+    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), bench_rules, seed);
     kept_bytes += session_->attempt(prospect).measurement.bytes;
   }
   finish_batch();
@@ -380,29 +418,10 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
 
 }  // namespace
 
-namespace {
-
-// What suits values that take few bits does not suit others of the same pattern, and the other way round.
-template <class T>
-std::string name_of_values(const CsrView<T>& matrix, const Device& device) {
-  const auto bits = formats::value_bits_for<T>(extract_value_features(matrix, device)).front();
-  const std::string type(value_type_name<T>());
-  return bits == formats::full_value_bits<T> ? type : type + " in " + std::to_string(bits) + " bits";
-}
-
-}  // namespace
-
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
-  const auto& device = context.device();
-  return {.pattern = matrix.fingerprint(),
-          .value_type = name_of_values(matrix.on(device), device),
-          .operation = "n",
-          .backend = std::string(name_of(device.backend)),
-          .device = device.name,
-          .toolkit = device.toolkit,
-          .driver = device.driver,
-          .library = AUTOSPMV_VERSION};
+  const auto values = data_of(matrix).hold_values();
+  return key_for(data_of(matrix), service_of(context).device());
 }
 
 template <Scalar T>
@@ -413,15 +432,15 @@ Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
 }
 
 template <Scalar T>
-std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context,
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
                                    std::shared_ptr<const Experience<T>> experience) {
   auto prospects =
-      all_prospects<T>(features, context.device(), predictor_for<T>(features, key.pattern, std::move(experience)));
-  for (const auto& suspect : context.database().suspects(key)) {
+      all_prospects<T>(features, service.device(), predictor_for<T>(features, key.pattern, std::move(experience)));
+  for (const auto& suspect : service.database().suspects(key)) {
     for (auto& prospect : prospects) {
       if (prospect.candidate != suspect) continue;
       prospect.refusal = "a process died while trying it";
-      context.warn(suspect.text() + " is skipped: " + prospect.refusal);
+      service.warn(suspect.text() + " is skipped: " + prospect.refusal);
     }
   }
   return prospects;
@@ -433,29 +452,61 @@ std::vector<std::pair<std::string, double>> named_values(const Features& feature
   return values;
 }
 
+namespace {
+
+// With service.tuning() held.
+template <class T>
+Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& service, const TuneOptions& options) {
+  const DeviceScope scope(service->device());
+  const auto& state = detail::Access::state_of(matrix);
+  auto tuned = Tuning<T>(state->data, service, options).tune();
+  if (options.keep) {
+    if (state->plans->find(service.get()) == nullptr) service->remember(state->plans);
+    state->plans->put(service.get(), tuned.plan);
+  }
+  return tuned;
+}
+
+template <class T>
+std::shared_ptr<detail::PlanState<T>> find_plan(const Matrix<T>& matrix, const Service& service) {
+  return std::static_pointer_cast<detail::PlanState<T>>(detail::Access::state_of(matrix)->plans->find(&service));
+}
+
+}  // namespace
+
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options) {
-  const std::scoped_lock lock(context.tuning());
-  if (!options.again) {
-    Tuned<T> tuned;
-    tuned.plan = std::static_pointer_cast<Plan<T>>(matrix.attachment(context.id()));
-    if (tuned.plan) return tuned;
-  }
-  const DeviceScope scope(context.device());
-  return Tuning<T>(matrix, context, options).tune();
+  const auto& service = shared_service_of(context);
+  const std::scoped_lock lock(service->tuning());
+  return tune_alone(matrix, service, options);
+}
+
+template <Scalar T>
+std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context) {
+  const auto& service = shared_service_of(context);
+  if (auto kept = find_plan(matrix, *service)) return kept;
+  const std::scoped_lock lock(service->tuning());
+  // Another thread may have made it meanwhile.
+  if (auto kept = find_plan(matrix, *service)) return kept;
+  TuneOptions options;
+  options.report = false;
+  return tune_alone(matrix, service, options).plan;
 }
 
 template <Scalar T>
 std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, const std::vector<std::string>& only,
                                const TuneOptions& options) {
-  const std::scoped_lock lock(context.tuning());
-  const DeviceScope scope(context.device());
-  return Tuning<T>(matrix, context, options).bench(only);
+  const auto& service = shared_service_of(context);
+  const std::scoped_lock lock(service->tuning());
+  const DeviceScope scope(service->device());
+  return Tuning<T>(detail::Access::state_of(matrix)->data, service, options).bench(only);
 }
 
 #define AUTOSPMV_TUNER(T)                                                                                         \
   template Predictor<T> predictor_for(const Features&, const Fingerprint&, std::shared_ptr<const Experience<T>>); \
-  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Context&,                \
+  template std::string kind_of_values(const CsrView<T>&, const Device&);                                          \
+  template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&);                      \
+  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Service&,                \
                                                  std::shared_ptr<const Experience<T>>);                           \
   template TrialKey key_of(const Matrix<T>&, const Context&);                                                     \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                                   \

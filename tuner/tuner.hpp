@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "autospmv/context.hpp"
+#include "autospmv/matrix.hpp"
 #include "core/trial.hpp"
 #include "features/features.hpp"
 #include "tuner/candidates.hpp"
-#include "tuner/context.hpp"
-#include "tuner/plan.hpp"
+#include "tuner/plan_state.hpp"
+#include "tuner/service.hpp"
 
 namespace autospmv {
 
@@ -28,10 +29,12 @@ struct Progress {
 struct TuneOptions {
   std::string label;  ///< remembered with the matrix, for people
   std::function<void(const Progress&)> progress;
+  std::optional<Effort> effort = {};  ///< none: the context's
+  std::optional<Limits> limits = {};  ///< likewise
   /// Also read what a report needs and a product does not: Tuned::trials and Tuned::baseline of a known matrix.
   bool report = true;
-  /// Even where the matrix has a plan of this context by now.
-  bool again = true;
+  /// The matrix keeps the plan for this context.
+  bool keep = true;
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.
@@ -47,7 +50,7 @@ struct StepTimes {
 /// What came out of it.
 template <class T>
 struct Tuned {
-  std::shared_ptr<Plan<T>> plan;         ///< attached to the matrix
+  std::shared_ptr<detail::PlanState<T>> plan;
   bool from_database = false;            ///< no trial was made
   std::int64_t new_trials = 0;           ///< candidates built and measured now
   std::int64_t rechecked = 0;            ///< trials that were made again because the plan came from the database
@@ -63,6 +66,10 @@ struct Tuned {
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context);
 
+/// The value type of such a key: "float", "double", "double in 8 bits" where that is all the values need.
+template <class T>
+std::string kind_of_values(const CsrView<T>& matrix, const Device& device);
+
 /// What predicts the times of candidates on a matrix of these features: the device's cost model, and trials of other
 /// matrices than the one of this pattern.
 template <Scalar T>
@@ -71,16 +78,20 @@ Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
 
 /// Every candidate on a matrix of these features, as all_prospects() has them; suspects are refused.
 template <Scalar T>
-std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Context& context,
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
                                    std::shared_ptr<const Experience<T>> experience);
 
 /// As the database keeps them.
 std::vector<std::pair<std::string, double>> named_values(const Features& features);
 
-/// Makes the plan for this matrix with the context's effort and limits and attaches it. One tuning runs at a time in
-/// a context; Effort::online goes on in the plan. Throws DeviceError where the device fails.
+/// Makes a plan for this matrix. One tuning runs at a time in a context; Effort::online goes on in the plan. Updates of
+/// the values wait. Throws DeviceError where the device fails.
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
+
+/// The plan that the matrix keeps for this context, made now if there is none yet.
+template <Scalar T>
+std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context);
 
 /// Measures every admitted candidate to the end, warm and cold, records all of it, refused ones with their reasons,
 /// and returns it, in the order of the prospects. `only`, where not empty, names the formats to measure.

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "autospmv/stream.hpp"
 #include "core/array.hpp"
-#include "core/stream.hpp"
 
 namespace autospmv::cuda {
 

@@ -37,6 +37,10 @@ __global__ void narrow_kernel(const std::int64_t* wide, std::int32_t* narrow, st
   for (std::int64_t i = global_thread(); i < size; i += thread_count()) narrow[i] = static_cast<std::int32_t>(wide[i]);
 }
 
+__global__ void narrow_columns_kernel(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size) {
+  for (std::int64_t i = global_thread(); i < size; i += thread_count()) narrow[i] = narrow_column(wide[i]);
+}
+
 // Integer addition commutes, so the sum is the same whatever the order of the atomics.
 __device__ void add_to(HashSum sum, unsigned long long* total) {
   for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) {
@@ -214,6 +218,11 @@ void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, St
 
 void narrow_offsets(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream) {
   narrow_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(wide, narrow, size);
+  check_launch();
+}
+
+void narrow_columns(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream) {
+  narrow_columns_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(wide, narrow, size);
   check_launch();
 }
 

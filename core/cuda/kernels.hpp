@@ -24,6 +24,9 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
 /// narrow[i] = wide[i], for matrices whose offsets fit.
 void narrow_offsets(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream);
 
+/// The same for columns. Those that do not fit become numbers that no matrix has a column of: negative or 2^31 - 1.
+void narrow_columns(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream);
+
 template <class T>
 void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
                        Place place);

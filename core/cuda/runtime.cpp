@@ -19,18 +19,13 @@ void check(cudaError_t status, std::source_location where) {
   ignore(cudaGetLastError());
   std::string file = where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
-  throw DeviceError(std::string("CUDA: ") + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ", at " +
-                    file + ":" + std::to_string(where.line()) + ")");
+  const auto text = std::string("CUDA: ") + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ", at " +
+                    file + ":" + std::to_string(where.line()) + ")";
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemory(text);
+  throw DeviceError(text);
 }
 
 namespace {
-
-int device_count() {
-  int count = 0;
-  const auto status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) ignore(cudaGetLastError());
-  return status == cudaSuccess ? count : 0;
-}
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -74,6 +69,16 @@ DeviceState& state_of(int ordinal) {
 }
 
 }  // namespace
+
+int device_count() {
+  static const int known = [] {
+    int count = 0;
+    const auto status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess) ignore(cudaGetLastError());
+    return status == cudaSuccess ? count : 0;
+  }();
+  return known;
+}
 
 std::vector<Device> devices() {
   std::vector<Device> all;
@@ -146,6 +151,17 @@ void order_after(int ordinal, Stream later, Stream earlier) {
   check(waiting);
 }
 
+bool is_capturing(Stream stream) {
+  auto capture = cudaStreamCaptureStatusNone;
+  const auto status = cudaStreamIsCapturing(stream.handle, &capture);
+  if (status == cudaErrorStreamCaptureImplicit) {
+    ignore(cudaGetLastError());
+    return true;
+  }
+  check(status);
+  return capture != cudaStreamCaptureStatusNone;
+}
+
 void synchronize_stream(Stream stream) { check(cudaStreamSynchronize(stream.handle)); }
 
 void synchronize_device(int ordinal) {
@@ -156,6 +172,7 @@ void synchronize_device(int ordinal) {
 }
 
 int enter_device(int ordinal) {
+  if (device_count() == 1) return -1;
   int current = 0;
   check(cudaGetDevice(&current));
   if (current == ordinal) return -1;
@@ -197,6 +214,7 @@ void fill(void* to, int byte, std::size_t bytes, Stream stream) {
 }
 
 int device_of(const void* pointer) {
+  if (device_count() == 0) return -1;
   cudaPointerAttributes attributes{};
   const auto status = cudaPointerGetAttributes(&attributes, pointer);
   if (status != cudaSuccess) {

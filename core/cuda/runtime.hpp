@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/device.hpp"
-#include "core/stream.hpp"
 
 namespace autospmv::cuda {
 
 std::vector<Device> devices();
+/// Asked once a process.
+int device_count();
 std::int64_t free_memory(int ordinal);
 
 /// Bytes of the L2 of the current device. Quick enough for every product.
@@ -18,6 +20,7 @@ std::int64_t cache_bytes();
 
 Stream setup_stream(int ordinal);
 void order_after(int ordinal, Stream later, Stream earlier);
+bool is_capturing(Stream stream);
 void synchronize_stream(Stream stream);
 void synchronize_device(int ordinal);
 

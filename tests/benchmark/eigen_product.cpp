@@ -100,15 +100,15 @@ Times compare(const std::string& source, const autospmv::Context& context) {
   const auto times = race(eigen_product, our_product);
   std::printf("%-32s %12.2f %12.2f %8.2f  %-8s  %s\n", autospmv::label_of(source).c_str(), times.eigen * 1e6,
               times.ours * 1e6, times.ratio(), times.ratio() >= 1 ? "autospmv" : "Eigen",
-              autospmv::plan_for(A, context)->choice().candidate.text().c_str());
+              autospmv::kept_plan(A, context).choice().c_str());
   std::fflush(stdout);
   return times;
 }
 
 int run(const std::vector<std::string>& arguments) {
   const auto sources = autospmv::expand_sources(arguments);
-  const autospmv::Context context({.device = autospmv::host_device(), .database = std::filesystem::path{}});
-  std::printf("%s; Eigen %d.%d.%d on %d threads; ratio: Eigen's time over ours\n", context.device().name.c_str(),
+  const autospmv::Context context({.device = autospmv::Place{}, .database = autospmv::DatabaseChoice::memory()});
+  std::printf("%s; Eigen %d.%d.%d on %d threads; ratio: Eigen's time over ours\n", context.device_name().c_str(),
               EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::nbThreads());
   std::printf("%-32s %12s %12s %8s  %-8s  %s\n", "matrix", "Eigen us", "autospmv us", "ratio", "winner", "plan");
   double log_sum = 0;

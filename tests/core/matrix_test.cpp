@@ -1,4 +1,4 @@
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,8 +45,8 @@ TEST(Matrix, ChecksItsArrays) {
 TEST(Matrix, NarrowsOffsetsThatFit) {
   const std::vector<std::int64_t> row_ptr{0, 1, 3};
   const auto matrix = Matrix<double>::from_csr(2, 3, row_ptr, Columns{0, 1, 2}, Values{1, 2, 3});
-  EXPECT_FALSE(matrix.on({}).wide());
-  EXPECT_EQ(std::get<0>(matrix.on({}).row_ptr)[2], 3);
+  EXPECT_FALSE(data_of(matrix).on({}).wide());
+  EXPECT_EQ(std::get<0>(data_of(matrix).on({}).row_ptr)[2], 3);
 }
 
 TEST(Matrix, BorrowsOrCopies) {
@@ -56,33 +56,101 @@ TEST(Matrix, BorrowsOrCopies) {
   const auto copied = Matrix<double>::from_csr(2, 2, row_ptr, columns, values);
   auto borrowed = Matrix<double>::from_csr(2, 2, row_ptr, columns, values, Ownership::borrow);
   values[0] = 7;
-  EXPECT_EQ(copied.on({}).values[0], 1);
-  EXPECT_EQ(borrowed.on({}).values, values.data());
+  EXPECT_EQ(data_of(copied).on({}).values[0], 1);
+  EXPECT_EQ(data_of(borrowed).on({}).values, values.data());
   const Values other{5, 6};
   borrowed.update_values(other);
-  EXPECT_EQ(borrowed.on({}).values, other.data());
+  EXPECT_EQ(data_of(borrowed).on({}).values, other.data());
 }
 
-TEST(Matrix, AttachmentsAreFoundByKey) {
-  class Note final : public Attachment<double> {
-   public:
-    void values_changed(const CsrView<double>& /*matrix*/, Stream /*stream*/) override { ++changes; }
-    [[nodiscard]] Place place() const override { return {}; }
-    int changes = 0;
-  };
+TEST(Matrix, TakesWideColumnsThatFit) {
+  const Offsets row_ptr{0, 1, 3};
+  const std::vector<std::int64_t> wide{2, 0, 1};
+  for (const auto ownership : {Ownership::copy, Ownership::borrow}) {
+    const auto matrix = Matrix<double>::from_csr(2, 3, row_ptr, wide, Values{1, 2, 3}, ownership);
+    const auto* columns = data_of(matrix).on({}).col_idx;
+    EXPECT_EQ(std::vector<std::int32_t>(columns, columns + 3), (Columns{2, 0, 1}));
+  }
+  for (const std::int64_t column : {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 32, std::int64_t{-1} << 32}) {
+    const std::vector<std::int64_t> bad{2, column, 1};
+    EXPECT_THROW(Matrix<double>::from_csr(2, 3, row_ptr, bad, Values{1, 2, 3}), InvalidArgument) << column;
+  }
+}
+
+TEST(Attachments, AreFoundByTheirOwner) {
+  Attachments attachments;
+  const int one = 0;
+  const int other = 0;
+  const auto note = std::make_shared<int>(7);
+  attachments.put(&one, note);
+  EXPECT_EQ(attachments.find(&one), note);
+  EXPECT_EQ(attachments.find(&other), nullptr);
+  const auto next = std::make_shared<int>(8);
+  attachments.put(&one, next);
+  EXPECT_EQ(attachments.find(&one), next);
+  EXPECT_EQ(note.use_count(), 1);
+  attachments.drop(&one);
+  EXPECT_EQ(attachments.find(&one), nullptr);
+  EXPECT_EQ(attachments.size(), 0U);
+}
+
+// Notes what it is told, and refuses where it shall.
+class Follower final : public ValuesObserver<double> {
+ public:
+  explicit Follower(std::string* told, bool refuses = false) : told_(told), refuses_(refuses) {}
+  [[nodiscard]] Place place() const override { return {}; }
+  [[nodiscard]] bool takes_any_values() const override { return true; }
+  void drain() override { *told_ += 'd'; }
+  void prepare(const CsrView<double>& next, Stream /*stream*/) override {
+    *told_ += 'p';
+    next_ = next.values[0];
+    if (refuses_) throw InvalidArgument("no");
+  }
+  void abandon(const CsrView<double>& former, Stream /*stream*/) override {
+    *told_ += 'a';
+    next_ = former.values[0];
+  }
+  void commit(const CsrView<double>& next, Stream /*stream*/) override {
+    *told_ += 'c';
+    EXPECT_EQ(next.values[0], next_);
+  }
+  [[nodiscard]] double next() const { return next_; }
+
+ private:
+  std::string* told_;
+  bool refuses_;
+  double next_ = 0;
+};
+
+TEST(Matrix, TellsWhoFollowsItsValues) {
   auto matrix = Matrix<double>::from_csr(1, 1, Offsets{0, 1}, Columns{0}, Values{1});
-  const auto note = std::make_shared<Note>();
-  matrix.attach(4, note);
-  EXPECT_EQ(matrix.attachment(4), note);
-  EXPECT_EQ(matrix.attachment(5), nullptr);
+  std::string told;
+  auto follower = std::make_shared<Follower>(&told);
+  data_of(matrix).add_observer(follower);
   matrix.update_values(Values{2});
-  EXPECT_EQ(note->changes, 1);
-  matrix.detach(4);
-  EXPECT_EQ(matrix.attachment(4), nullptr);
+  EXPECT_EQ(told, "dpc");
+  EXPECT_EQ(data_of(matrix).on({}).values[0], 2);
+  follower.reset();
+  matrix.update_values(Values{3});
+  EXPECT_EQ(told, "dpc") << "it is gone";
+}
+
+TEST(Matrix, AnUpdateThatThrowsLeavesTheOldValuesEverywhere) {
+  auto matrix = Matrix<double>::from_csr(1, 1, Offsets{0, 1}, Columns{0}, Values{1});
+  std::string told;
+  const auto takes = std::make_shared<Follower>(&told);
+  const auto refuses = std::make_shared<Follower>(&told, true);
+  data_of(matrix).add_observer(takes);
+  data_of(matrix).add_observer(refuses);
+  EXPECT_THROW(matrix.update_values(Values{2}), InvalidArgument);
+  EXPECT_EQ(told, "ddppaa");
+  EXPECT_EQ(takes->next(), 1);
+  EXPECT_EQ(data_of(matrix).on({}).values[0], 1);
 }
 
 Fingerprint fingerprint(std::int64_t rows, std::int64_t cols, const Offsets& row_ptr, const Columns& columns) {
-  return Matrix<double>::from_csr(rows, cols, row_ptr, columns, Values(columns.size(), 1.0)).fingerprint();
+  const auto matrix = Matrix<double>::from_csr(rows, cols, row_ptr, columns, Values(columns.size(), 1.0));
+  return data_of(matrix).fingerprint();
 }
 
 TEST(Fingerprint, SeesEveryChangeOfThePatternAndNoneOfTheValues) {
@@ -95,7 +163,7 @@ TEST(Fingerprint, SeesEveryChangeOfThePatternAndNoneOfTheValues) {
   EXPECT_NE(base, fingerprint(3, 4, {0, 2, 3, 4}, {0, 1, 2, 0}));
   const auto other =
       Matrix<float>::from_csr(3, 4, Offsets{0, 2, 3, 5}, Columns{0, 1, 2, 0, 3}, std::vector<float>{9, 8, 7, 6, 5});
-  EXPECT_EQ(base, other.fingerprint());
+  EXPECT_EQ(base, data_of(other).fingerprint());
 }
 
 TEST(Fingerprint, IsTheSameForNarrowAndWideOffsets) {

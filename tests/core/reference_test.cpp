@@ -73,7 +73,8 @@ void expect_reference(const HostCsr<T>& source) {
   for (const auto& device : testing::devices()) {
     const auto on_device = Array<T>::copy_of(x, device);
     const auto added = Array<T>::copy_of(y0, device);
-    const auto reference = reference_product(matrix.on(device), alpha, on_device.data(), beta, added.data(), device);
+    const auto reference =
+        reference_product(data_of(matrix).on(device), alpha, on_device.data(), beta, added.data(), device);
     const auto product = reference.product.to_vector();
     const auto scale = reference.scale.to_vector();
     for (std::size_t row = 0; row < y0.size(); ++row) {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "features/recorded.hpp"
@@ -350,7 +350,7 @@ TEST(FeaturesOfRecord, ReadsBackWhatTheTableSays) {
   const auto source = generate<double>("gen:circuit:3000");
   const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, std::span<const std::int64_t>(source.row_ptr),
                                                source.col_idx, source.values);
-  const auto features = extract_features(matrix.on({}), Place{});
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
   std::vector<std::pair<std::string, double>> record = {{"no such feature", 3}};
   for (const auto& feature : feature_table()) record.emplace_back(feature.name, feature.read(features));
   const auto read = features_of_record(record);

@@ -8,7 +8,7 @@
 
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -76,7 +76,7 @@ TEST(BinnedRowsOnCuda, AreMultipliedEagerlyAndFromGraphsAtOnce) {
     return row == 4000 ? 8999 : row % 100 == 7 ? 1500 : row % 11 == 0 ? row % 411 : row % 5;
   });
   const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   for (const auto& [format, params] : several_kernels()) {
     SCOPED_TRACE(std::string(format) + " " + params.text());
     const auto built = find_format<double>(format)->build(view, params, device);

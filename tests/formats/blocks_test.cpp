@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
 #include "formats/bsr/bsr.hpp"
@@ -57,7 +57,7 @@ template <class T>
 struct OnDevice {
   OnDevice(const HostCsr<T>& source, const Device& device)
       : matrix(Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values)),
-        view(matrix.on(device)) {}
+        view(data_of(matrix).on(device)) {}
 
   Matrix<T> matrix;
   CsrView<T> view;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "formats/cocktail/cocktail.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -145,7 +145,7 @@ void expect_exact_split(const HostCsr<double>& source, const CutRule& rule) {
   for (const auto& device : devices()) {
     SCOPED_TRACE(std::string(name_of(device.backend)));
     const auto matrix = matrix_of(source);
-    const auto split = cut_by(matrix.on(device), {rule}, device);
+    const auto split = cut_by(data_of(matrix).on(device), {rule}, device);
     expect_part(split.cut, cut);
     expect_part(split.rest, rest);
   }
@@ -189,7 +189,7 @@ TEST(Cocktail, TakesTheBlocksThatSaveMost) {
   const auto source = blocks_and_strays<double>();
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(source);
-    expect_part(cut_by(matrix.on(device), rules, device).cut, expected_part(source, rules[1], true));
+    expect_part(cut_by(data_of(matrix).on(device), rules, device).cut, expected_part(source, rules[1], true));
   }
 }
 
@@ -198,7 +198,7 @@ TEST(Cocktail, TakesNoBlocksWhereNoneIsDense) {
                                       {.cut = Cut::blocks, .least = 43, .block = 8, .saved = 63.0 / 64}};
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(generate<double>("gen:pde:20"));
-    EXPECT_EQ(cut_by(matrix.on(device), rules, device).cut.nnz, 0);
+    EXPECT_EQ(cut_by(data_of(matrix).on(device), rules, device).cut.nnz, 0);
   }
 }
 
@@ -207,9 +207,9 @@ TEST(Cocktail, CutsNothingOutThatSavesTooLittle) {
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(source);
     CutRule rule{.cut = Cut::diagonals, .least = 700, .least_saved = 0.95};
-    EXPECT_EQ(cut_by(matrix.on(device), {rule}, device).cut.nnz, 0);
+    EXPECT_EQ(cut_by(data_of(matrix).on(device), {rule}, device).cut.nnz, 0);
     rule.least_saved = 0.85;  // 7 of 7.7 column indices a row
-    EXPECT_GT(cut_by(matrix.on(device), {rule}, device).cut.nnz, 0);
+    EXPECT_GT(cut_by(data_of(matrix).on(device), {rule}, device).cut.nnz, 0);
   }
 }
 
@@ -225,7 +225,7 @@ TEST(Cocktail, SplitsWideOffsets) {
 TEST(Cocktail, FillsNoPartWhereNothingIsCutOut) {
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(generate<double>("gen:pde:6"));
-    const auto split = cut_by(matrix.on(device), {{.cut = Cut::rows, .least = 100}}, device);
+    const auto split = cut_by(data_of(matrix).on(device), {{.cut = Cut::rows, .least = 100}}, device);
     EXPECT_EQ(split.cut.nnz, 0);
     EXPECT_EQ(split.rest.nnz, 0);
   }
@@ -244,7 +244,7 @@ TEST(Cocktail, ListsTheRowsThatHaveNonzeros) {
   }
   for (const auto& device : devices()) {
     const auto matrix = matrix_of(source);
-    auto split = cut_by(matrix.on(device), {rule}, device);
+    auto split = cut_by(data_of(matrix).on(device), {rule}, device);
     formats::cocktail::list_rows(split.cut, static_cast<std::int64_t>(ids.size()), device);
     EXPECT_EQ(split.cut.rows, static_cast<std::int64_t>(ids.size()));
     EXPECT_EQ(split.cut.row_ids.to_vector(), ids);
@@ -274,7 +274,7 @@ std::map<std::int64_t, int> multiply_all(const std::vector<Scenario<T>>& all, co
   std::map<std::int64_t, int> multiplied;
   for (const auto& scenario : all) {
     const auto matrix = matrix_of(scenario.make());
-    const auto view = matrix.on(device);
+    const auto view = data_of(matrix).on(device);
     for (const std::int64_t parts : {1, 2, 3}) {
       SCOPED_TRACE(scenario.name + " parts=" + std::to_string(parts));
       const auto built = find_format<T>("cocktail")->build(view, {{"parts", parts}}, device);
@@ -326,12 +326,12 @@ TEST(Cocktail, NewValuesReachEveryPart) {
       for (const std::int64_t parts : {1, 2, 3}) {
         SCOPED_TRACE(scenario.name + " parts=" + std::to_string(parts));
         auto matrix = matrix_of(source);
-        auto built = find_format<double>("cocktail")->build(matrix.on(device), {{"parts", parts}}, device);
+        auto built = find_format<double>("cocktail")->build(data_of(matrix).on(device), {{"parts", parts}}, device);
         if (!built) continue;
         matrix.update_values(values);
         synchronize(device);
-        EXPECT_TRUE((*built)->update_values(matrix.on(device), setup_stream(device)));
-        expect_product<double>(matrix.on(device), **built, Entries::finite, 0, device);
+        EXPECT_TRUE((*built)->update_values(data_of(matrix).on(device), setup_stream(device)));
+        expect_product<double>(data_of(matrix).on(device), **built, Entries::finite, 0, device);
       }
     }
   }

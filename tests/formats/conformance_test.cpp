@@ -15,7 +15,7 @@
 
 #include "core/array.hpp"
 #include "core/equal.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
@@ -66,7 +66,7 @@ struct Case {
     const auto source = scenario.make();
     matrix = std::make_unique<Matrix<T>>(
         Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values));
-    view = matrix->on(device);
+    view = data_of(*matrix).on(device);
     x = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
     x_copy = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
     y0 = make_x<T>(source.rows, Entries::finite, 5);
@@ -258,7 +258,7 @@ template <class T>
 bool update(Case<T>& on, Operator<T>& op, const std::vector<T>& values) {
   on.matrix->update_values(values);
   synchronize(on.device);
-  on.view = on.matrix->on(on.device);
+  on.view = data_of(*on.matrix).on(on.device);
   const bool taken = op.update_values(on.view, setup_stream(on.device));
   if (taken) expect_product<T>(on, op, 1, 0);
   return taken;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
@@ -46,7 +46,7 @@ struct Problem {
   explicit Problem(const HostCsr<T>& source, const Device& on)
       : device(on),
         matrix(Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values)),
-        view(matrix.on(device)),
+        view(data_of(matrix).on(device)),
         x(Array<T>::copy_of(make_x<T>(source.cols, Entries::finite, 3), device)),
         y0(make_x<T>(source.rows, Entries::finite, 5)),
         reference(reference_product(view, T{2}, x.data(), T{-1}, Array<T>::copy_of(y0, device).data(), device)) {}

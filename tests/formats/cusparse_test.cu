@@ -10,7 +10,7 @@
 
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
@@ -84,7 +84,7 @@ class CusparseOnDevice : public ::testing::TestWithParam<std::string> {
     const auto source = generate<double>(for_all);
     matrix = std::make_unique<Matrix<double>>(
         Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values));
-    const auto view = matrix->on(device);
+    const auto view = data_of(*matrix).on(device);
     const auto* format = find_format<double>(GetParam());
     const auto params = format->params(extract_features(view, device), device).combinations();
     auto built = format->build(view, params.back(), device);
@@ -97,7 +97,7 @@ class CusparseOnDevice : public ::testing::TestWithParam<std::string> {
   }
 
   void expect_right(const Array<double>& x, const Array<double>& y) const {
-    const auto view = matrix->on(device);
+    const auto view = data_of(*matrix).on(device);
     const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, device);
     EXPECT_TRUE(compare(view, reference, y.data(), device).passed());
   }
@@ -145,7 +145,7 @@ TEST_P(CusparseOnDevice, NewValuesReachACapturedProduct) {
   std::vector<double> values(static_cast<std::size_t>(matrix->nnz()));
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = random_value(23, k);
   matrix->update_values(values, setup_stream(device));
-  EXPECT_TRUE(product->update_values(matrix->on(device), setup_stream(device)));
+  EXPECT_TRUE(product->update_values(data_of(*matrix).on(device), setup_stream(device)));
   synchronize(device);
   cuda::check(cudaGraphLaunch(replay, stream));
   cuda::check(cudaStreamSynchronize(stream));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
@@ -32,7 +32,7 @@ template <class T>
 Result<std::unique_ptr<Operator<T>>> build(const std::string& name, const Matrix<T>& matrix, const Device& device,
                                            const Params& set) {
   const auto* format = find_format<T>(name);
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   return format->build(view, params_of(*format, extract_features(view, device), device, set), device);
 }
 
@@ -41,7 +41,7 @@ void expect_product(const Operator<T>& op, const Matrix<T>& matrix, const Device
   Array<T> x(static_cast<std::size_t>(matrix.cols()), device);
   Array<T> y(static_cast<std::size_t>(matrix.rows()), device);
   fill_random(x.data(), matrix.cols(), 7, device, setup_stream(device));
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto reference = reference_product<T>(view, T{1}, x.data(), T{0}, nullptr, device);
   op.apply(T{1}, x.data(), T{0}, y.data(), setup_stream(device));
   synchronize(device, setup_stream(device));
@@ -53,7 +53,7 @@ template <class T>
 bool update(Operator<T>& op, Matrix<T>& matrix, const std::vector<T>& values, const Device& device) {
   matrix.update_values(values);
   synchronize(device);
-  return op.update_values(matrix.on(device), setup_stream(device));
+  return op.update_values(data_of(matrix).on(device), setup_stream(device));
 }
 
 // The place of an element among the values; -1 where it is not stored.
@@ -146,7 +146,7 @@ TEST(SymmetricDiaPattern, RefusesPatternsThatAreNotSymmetric) {
     const auto matrix = matrix_of(source);
     for (const auto& device : devices()) {
       const auto* format = find_format<double>("dia");
-      const auto view = matrix.on(device);
+      const auto view = data_of(matrix).on(device);
       auto params = format->params(extract_features(view, device), device).combinations().front();
       params.set("symmetric", 1);
       if (format->build(view, params, device).admitted()) return false;
@@ -165,13 +165,13 @@ TEST(Hdia, StoresOnlyWhatAHackMeets) {
   const auto matrix = matrix_of(wandering_diagonals(5000));
   for (const auto& device : devices()) {
     SCOPED_TRACE(name_of(device.backend));
-    const auto features = extract_features(matrix.on(device), device);
+    const auto features = extract_features(data_of(matrix).on(device), device);
     const auto* dia = find_format<double>("dia");
     EXPECT_FALSE(dia->predict(features, params_of(*dia, features, device, {}), device).admitted());
     const auto* hdia = find_format<double>("hdia");
     const auto params = params_of(*hdia, features, device, {{"hack", 32}});
     const auto cost = hdia->predict(features, params, device);
-    const auto built = hdia->build(matrix.on(device), params, device);
+    const auto built = hdia->build(data_of(matrix).on(device), params, device);
     ASSERT_TRUE(cost.admitted()) << cost.reason();
     ASSERT_TRUE(built.admitted()) << built.reason();
     expect_product(**built, matrix, device);

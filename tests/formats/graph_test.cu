@@ -69,7 +69,7 @@ class Graphs : public ::testing::Test {
 
   void set_matrix(const HostCsr<double>& source) {
     matrix_ = std::make_unique<Matrix<double>>(matrix_of(source));
-    features_ = extract_features(matrix_->on(device_), device_);
+    features_ = extract_features(data_of(*matrix_).on(device_), device_);
   }
 
   /// Calls body(operator) for every choice of parameters of every format that takes the matrix as it is now.
@@ -80,7 +80,7 @@ class Graphs : public ::testing::Test {
       if (std::find(backends.begin(), backends.end(), Backend::cuda) == backends.end()) continue;
       for (const auto& params : format->params(features_, device_).combinations()) {
         SCOPED_TRACE(format->info().name + " " + params.text());
-        auto built = format->build(matrix_->on(device_), params, device_);
+        auto built = format->build(data_of(*matrix_).on(device_), params, device_);
         if (!built) continue;
         ++built_of_all;
         body(**built);
@@ -106,7 +106,7 @@ class Graphs : public ::testing::Test {
     stream.wait();
   }
   void expect_right(const Array<double>& x, const Array<double>& y) const {
-    const auto view = matrix_->on(device_);
+    const auto view = data_of(*matrix_).on(device_);
     const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, device_);
     const auto comparison = compare(view, reference, y.data(), device_);
     EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first of them "
@@ -140,10 +140,10 @@ class NewValuesOfGraphs : public Graphs {
       const Graph product(stream.get(), [&] { op.apply(1, x.data(), 0, y.data(), stream.get()); });
       expect_replay(product);
       set_values(values, stream);
-      EXPECT_TRUE(op.update_values(matrix_->on(device_), stream.get()));
+      EXPECT_TRUE(op.update_values(data_of(*matrix_).on(device_), stream.get()));
       expect_replay(product);
       if (op.takes_any_values()) {
-        const auto view = matrix_->on(device_);
+        const auto view = data_of(*matrix_).on(device_);
         const Graph update(stream.get(), [&] { EXPECT_TRUE(op.update_values(view, stream.get())); });
         set_values(any, stream);
         update.launch(stream.get());

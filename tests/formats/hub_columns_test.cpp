@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
@@ -30,7 +30,7 @@ std::vector<std::int32_t> columns_at(const std::int32_t* columns, std::size_t si
 void expect_renumbered(const HostCsr<double>& source, const Device& device) {
   SCOPED_TRACE(name_of(device.backend));
   const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-  const formats::HubColumns<double> hub(matrix.on(device), device, setup_stream(device));
+  const formats::HubColumns<double> hub(data_of(matrix).on(device), device, setup_stream(device));
   const auto counts = counts_of(source);
   const auto count_of = [&](std::int32_t column) { return counts[static_cast<std::size_t>(column)]; };
   const auto order = hub.order().to_vector();

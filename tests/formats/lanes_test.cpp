@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
@@ -20,7 +20,7 @@ void expect_right_product(const std::string& format, const Params& params, const
                           const Device& device) {
   SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
   const auto matrix = matrix_of(source);
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto x = Array<double>::copy_of(make_x<double>(source.cols, Entries::finite, 3), device);
   auto y = Array<double>::copy_of(make_x<double>(source.rows, Entries::finite, 5), device);
   const auto reference = reference_product(view, 2.0, x.data(), -1.0, y.data(), device);
@@ -52,7 +52,7 @@ TEST(Lanes, RowsOfManyFragmentsAreSummedWhole) {
   });
   const auto matrix = matrix_of(source);
   for (const auto& device : devices()) {
-    const auto features = extract_features(matrix.on(device), device);
+    const auto features = extract_features(data_of(matrix).on(device), device);
     for (const auto* name : {"csr_bound", "csr_gathered", "csr_padded"}) {
       for (const auto& params : find_format<double>(name)->params(features, device).combinations()) {
         expect_right_product(name, params, source, device);
@@ -65,7 +65,7 @@ void expect_predicted_storage(const std::string& generator, const std::string& f
   auto device = host_device();
   device.multiprocessors = 4;  // some of what is stored depends on the threads
   const auto matrix = matrix_of(generate<double>(generator));
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto features = extract_features(view, device);
   const auto* format = find_format<double>(format_name);
   for (const auto& params : format->params(features, device).combinations()) {
@@ -94,7 +94,7 @@ TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
 TEST(Lanes, FormatsThatWouldSplitNothingAreRefused) {
   const auto device = host_device();
   const auto matrix = matrix_of(generate<double>("gen:pde:20"));
-  const auto features = extract_features(matrix.on(device), device);
+  const auto features = extract_features(data_of(matrix).on(device), device);
   EXPECT_FALSE(find_format<double>("ell_warp_split")->predict(features, {{"threshold", 8}}, device).admitted());
   EXPECT_TRUE(find_format<double>("ell_warp_split")->predict(features, {{"threshold", 4}}, device).admitted());
   EXPECT_FALSE(find_format<double>("ell_adaptive")->predict(features, {}, device).admitted());

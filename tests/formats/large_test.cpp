@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
@@ -137,7 +137,7 @@ class Large : public ::testing::Test {
   void multiply_with_every_format(const HostCsr<double>& source) const {
     const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx,
                                                  source.values, Ownership::borrow);
-    expect_products_or_refusals(LargeCase<double>(matrix.on(device), device));
+    expect_products_or_refusals(LargeCase<double>(data_of(matrix).on(device), device));
   }
 
   Device device;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/common/row_bins.hpp"
@@ -65,7 +65,8 @@ TEST(RowBins, HoldTheRowsOfTheirLengthsInOrder) {
           }
         }
         first.push_back(static_cast<std::int64_t>(expected.size()));
-        const auto rows = formats::bin_rows(matrix.on(device).row_ptr, source.rows, floors, log_granularity, device);
+        const auto rows =
+            formats::bin_rows(data_of(matrix).on(device).row_ptr, source.rows, floors, log_granularity, device);
         EXPECT_EQ(rows.first, first);
         EXPECT_EQ(rows.order.to_vector(), expected);
       }
@@ -75,7 +76,7 @@ TEST(RowBins, HoldTheRowsOfTheirLengthsInOrder) {
 
 TEST(RowBins, MustEndWithABinForAllRows) {
   const auto matrix = matrix_of(skewed(10));
-  const auto row_ptr = matrix.on(host_device()).row_ptr;
+  const auto row_ptr = data_of(matrix).on(host_device()).row_ptr;
   EXPECT_THROW(static_cast<void>(formats::bin_rows(row_ptr, 10, {}, 0, Place{})), InvalidArgument);
   EXPECT_THROW(static_cast<void>(formats::bin_rows(row_ptr, 10, {3, 0}, 0, Place{})), InvalidArgument);
 }
@@ -154,7 +155,7 @@ TEST(BinTable, SeatsEveryThreadOfEveryRowOnce) {
 
 RowBins fine_bins(const HostCsr<double>& source) {
   const auto matrix = matrix_of(source);
-  return formats::bin_rows(matrix.on(host_device()).row_ptr, source.rows, formats::fine_floors(), 0, Place{});
+  return formats::bin_rows(data_of(matrix).on(host_device()).row_ptr, source.rows, formats::fine_floors(), 0, Place{});
 }
 
 TEST(SuraaSegments, AreAsWideAsFreedmanAndDiaconisSay) {
@@ -192,7 +193,7 @@ void expect_right_product(const std::string& format, const Params& params, const
                           const Device& device) {
   SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
   const auto matrix = matrix_of(source);
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto x = Array<double>::copy_of(make_x<double>(source.cols, Entries::finite, 3), device);
   const auto built = find_format<double>(format)->build(view, params, device);
   ASSERT_TRUE(built.admitted()) << built.reason();
@@ -251,7 +252,7 @@ TEST(BinnedRows, PredictedStorageIsNearWhatIsBuilt) {
   for (const auto& device : devices()) {
     for (const auto* name : {"gen:circuit:60000", "gen:rmat:14", "gen:dense:300"}) {
       const auto matrix = matrix_of(generate<double>(name));
-      const auto view = matrix.on(device);
+      const auto view = data_of(matrix).on(device);
       const auto features = extract_features(view, device);
       for (const auto* format_name : {"acsr", "suraa", "csr_binned"}) {
         const auto* format = find_format<double>(format_name);

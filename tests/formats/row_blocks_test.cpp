@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "formats/common/row_blocks_steps.hpp"
 #include "formats/common/staged_rows.hpp"
@@ -116,9 +116,9 @@ TEST(RowBlocks, APieceHasNoMoreThanItsMost) {
 TEST(RowBlocks, DevicesFindThoseOfTheHost) {
   const auto source = from_lengths<double>(20000, 3000, mixed_length);
   const auto matrix = matrix_of(source);
-  const auto host_view = matrix.on(host_device());
+  const auto host_view = data_of(matrix).on(host_device());
   for (const auto& device : devices()) {
-    const auto view = matrix.on(device);
+    const auto view = data_of(matrix).on(device);
     for (const auto& limits : all_limits()) {
       const auto expected = make_row_blocks(host_view.row_ptr, view.rows, view.nnz, limits, {}, {});
       const auto found = make_row_blocks(view.row_ptr, view.rows, view.nnz, limits, device, setup_stream(device));
@@ -152,7 +152,7 @@ TEST(RowBlocks, AWarpFindsTheFirstNumberThatIsFarEnough) {
 TEST(RowBlocks, TheirNumberIsPredicted) {
   for (const auto* name : {"gen:fem:12:3", "gen:circuit:60000", "gen:rmat:14", "gen:dense:300", "gen:pde:40"}) {
     const auto matrix = matrix_of(generate<double>(name));
-    const auto view = matrix.on(host_device());
+    const auto view = data_of(matrix).on(host_device());
     const auto features = extract_features(view, host_device());
     for (const RowBlockLimits limits :
          {RowBlockLimits{512, 512, 2048}, RowBlockLimits{2048, 2048, 8192}, RowBlockLimits{3000, 256, 12000}}) {
@@ -177,7 +177,7 @@ void expect_right_product(const std::string& format, const Params& params, const
                           const Device& device) {
   SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
   const auto matrix = matrix_of(source);
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto x = Array<double>::copy_of(make_x<double>(source.cols, Entries::finite, 3), device);
   const auto y0 = make_x<double>(source.rows, Entries::finite, 5);
   auto y = Array<double>::copy_of(y0, device);
@@ -270,7 +270,7 @@ TEST(RowBlocks, PredictedStorageIsNearWhatIsBuilt) {
   const auto device = host_device();
   for (const auto* name : {"gen:fem:12:3", "gen:circuit:60000", "gen:rmat:14", "gen:dense:300"}) {
     const auto matrix = matrix_of(generate<double>(name));
-    const auto view = matrix.on(device);
+    const auto view = data_of(matrix).on(device);
     const auto features = extract_features(view, device);
     for (const auto* format_name : {"csr_adaptive", "ipcsr", "pcsr"}) {
       const auto* format = find_format<double>(format_name);

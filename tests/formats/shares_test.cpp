@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/array.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
 #include "formats/common/equal_shares.hpp"
@@ -113,7 +113,7 @@ TEST(Shares, AnyNumberOfThreadsGivesTheSameBits) {
   const auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
   auto device = host_device();
   device.multiprocessors = 13;
-  const auto view = matrix.on(device);
+  const auto view = data_of(matrix).on(device);
   const auto x = make_x<double>(source.cols, Entries::finite, 3);
   for (const auto* name : {"coo", "coo_balanced", "csr5", "csc"}) {
     const auto* format = find_format<double>(name);
@@ -142,7 +142,7 @@ TEST(Shares, PredictedStorageIsNearWhatIsBuilt) {
     const auto source = generate<double>(name);
     const auto matrix =
         Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-    const auto view = matrix.on(device);
+    const auto view = data_of(matrix).on(device);
     const auto features = extract_features(view, device);
     for (const auto* format_name : {"coo", "coo_balanced", "csr5", "csc"}) {
       const auto* format = find_format<double>(format_name);

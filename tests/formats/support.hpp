@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "io/host_csr.hpp"
 
 namespace autospmv::testing {

@@ -5,25 +5,26 @@ set -euo pipefail
 cd "$1"
 
 declare -A below=(
-  [core]=''
-  [io]='core'
-  [features]='core'
-  [formats]='core features'
-  [db]='core'
-  [tuner]='core features formats db'
-  [tools]='core io features formats db tuner'
+  [include]=''
+  [core]='include'
+  [io]='include core'
+  [features]='include core'
+  [formats]='include core features'
+  [db]='include core'
+  [tuner]='include core features formats db'
+  [tools]='include core io features formats db tuner'
 )
 
-# The folder that an include names; the public header is the tuner's.
+# The folder that an include names.
 folder_of() {
   local folder=${1%%/*}
-  if [[ $folder == autospmv ]]; then folder=tuner; fi
+  if [[ $folder == autospmv ]]; then folder=include; fi
   echo "$folder"
 }
 
 # Quoted includes are the project's own and begin with a folder; nothing else may be quoted.
 # Bracketed ones count where they name a folder of the project.
-includes=$(grep --recursive --line-number --include='*.[ch]pp' --include='*.cu' --include='*.cuh' --include='*.in' \
+includes=$(grep --recursive --line-number --include='*.[ch]pp' --include='*.h' --include='*.cu' --include='*.cuh' --include='*.in' \
   -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' "${!below[@]}" 2>/dev/null | sort || true)
 if [[ -z $includes ]]; then
   echo "check.sh: no sources in $1" >&2

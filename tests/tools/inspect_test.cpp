@@ -1,4 +1,5 @@
 // The subcommands that measure nothing.
+#include "autospmv/version.h"
 #include "tests/tools/program.hpp"
 
 namespace autospmv::test {

@@ -44,7 +44,10 @@ class FaultyOperator final : public Operator<double> {
     if (fault_ == Fault::writes_past_y) y[matrix_.rows] = 0;
     if (fault_ == Fault::changes_x) const_cast<double*>(x)[3] = 0;
   }
-  void update_values(const CsrView<double>& matrix, Stream /*stream*/) override { matrix_ = matrix; }
+  [[nodiscard]] bool update_values(const CsrView<double>& matrix, Stream /*stream*/) override {
+    matrix_ = matrix;
+    return true;
+  }
   [[nodiscard]] std::int64_t bytes() const override { return 0; }
 
  private:

@@ -24,7 +24,8 @@ class OnlineOnDevice : public ::testing::Test {
     const auto devices = cuda_devices();
     if (devices.empty()) GTEST_SKIP() << "no CUDA device";
     auto options = testing::host_options();
-    options.device = device_ = devices.front();
+    device_ = devices.front();
+    options.device = Place(device_);
     options.effort = Effort::online;
     context_ = std::make_unique<Context>(options);
     matrix_ = std::make_unique<Matrix<double>>(testing::make_matrix<double>("gen:circuit:3000"));
@@ -35,7 +36,7 @@ class OnlineOnDevice : public ::testing::Test {
   }
 
   void values_changed() {
-    reference_ = reference_product<double>(matrix_->on(device_), 1.0, x_.data(), 0.0, nullptr, device_);
+    reference_ = reference_product<double>(data_of(*matrix_).on(device_), 1.0, x_.data(), 0.0, nullptr, device_);
   }
 
   [[nodiscard]] Array<double> vector() const {
@@ -49,7 +50,7 @@ class OnlineOnDevice : public ::testing::Test {
   /// Of what the stream has done, which it waits for.
   [[nodiscard]] bool is_right(const Array<double>& y, cudaStream_t stream) const {
     cuda::check(cudaStreamSynchronize(stream));
-    return compare(matrix_->on(device_), reference_, y.data(), device_).passed();
+    return compare(data_of(*matrix_).on(device_), reference_, y.data(), device_).passed();
   }
 
   [[nodiscard]] bool settled() const { return plan_for(*matrix_, *context_)->settled(); }

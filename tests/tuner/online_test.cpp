@@ -35,13 +35,13 @@ class Products {
   }
 
   void values_changed() {
-    reference_ = reference_product<double>(matrix_.on({}), 1.0, x_.data(), 0.0, nullptr, Place{});
+    reference_ = reference_product<double>(data_of(matrix_).on({}), 1.0, x_.data(), 0.0, nullptr, Place{});
   }
 
   [[nodiscard]] bool one_is_right(const Context& context) const {
     std::vector<double> y(static_cast<std::size_t>(matrix_.rows()), -1.0);
     auto_spmv(matrix_, x_, y, {.context = &context});
-    return compare(matrix_.on({}), reference_, y.data(), Place{}).passed();
+    return compare(data_of(matrix_).on({}), reference_, y.data(), Place{}).passed();
   }
 
   /// How many products were wrong until the tuning was settled, with at least so many.
@@ -75,7 +75,7 @@ class Online : public ::testing::TestWithParam<Backend> {
 
   [[nodiscard]] static ContextOptions options(const std::filesystem::path& database = {}) {
     auto options = testing::host_options(database);
-    if (GetParam() == Backend::cuda) options.device = cuda_devices().front();
+    if (GetParam() == Backend::cuda) options.device = Place{Backend::cuda, 0};
     options.effort = Effort::online;
     options.limits.expected_calls = 1'000'000'000;  // so many that trials pay, whatever is predicted
     return options;
@@ -92,7 +92,7 @@ TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
   const auto choice = plan_for(matrix, context)->choice();
   EXPECT_EQ(choice.measurement.outcome, Outcome::passed);
   EXPECT_EQ(choice.measurement.warm.samples, 7);
-  const auto trials = context.database().trials(key_of(matrix, context), context.limits());
+  const auto trials = service_of(context).database().trials(key_of(matrix, context), context.limits());
   EXPECT_GT(trials.size(), 3U);
   int unconverted = 0;
   for (const auto& trial : trials) {
@@ -125,9 +125,9 @@ ContextOptions with_measure(ContextOptions options) {
 Candidate suggest(const ContextOptions& online) {
   const Context context(with_measure(online));
   tune(testing::make_matrix<double>("gen:circuit:2000"), context);
-  const auto backend = std::string(name_of(context.device().backend));
-  const auto other = context.database().recorded(backend, "double").front();
-  auto trials = context.database().trials(other.key, {});
+  const auto backend = std::string(name_of(service_of(context).device().backend));
+  const auto other = service_of(context).database().recorded(backend, "double").front();
+  auto trials = service_of(context).database().trials(other.key, {});
   for (auto& trial : trials) {
     trial.measurement.setup_seconds = trial.measurement.bytes > 0 ? 1e-3 : 0;
     trial.measurement.warm = {1e-5, 1e-5, 1e-5, 5};
@@ -136,7 +136,7 @@ Candidate suggest(const ContextOptions& online) {
     return one.measurement.outcome == Outcome::passed && one.measurement.bytes > 0;
   });
   suggested->measurement.warm = {1e-9, 1e-9, 1e-9, 5};
-  context.database().record(other.key, other.matrix, trials);
+  service_of(context).database().record(other.key, other.matrix, trials);
   return suggested->candidate;
 }
 
@@ -145,7 +145,7 @@ TEST_P(Online, StartsWithWhatOtherMatricesSuggest) {
   const auto with_file = options(folder.path() / "trials.db");
   const auto suggested = suggest(with_file);
   const Context context(with_file);
-  EXPECT_EQ(context.experience<double>()->matrices(), 1U);
+  EXPECT_EQ(service_of(context).experience<double>()->matrices(), 1U);
   const auto matrix = make_matrix();
   const auto tuned = tune(matrix, context);
   EXPECT_EQ(tuned.plan->choice().candidate, suggested);
@@ -163,11 +163,11 @@ TEST_P(Online, ReadsWhatIsKnownInTheBackground) {
   const auto tuned = tune(matrix, context);
   EXPECT_FALSE(tuned.features) << "the first matrix does not wait for it";
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
-  const auto trials = context.database().trials(key_of(matrix, context), context.limits());
+  const auto trials = service_of(context).database().trials(key_of(matrix, context), context.limits());
   EXPECT_TRUE(std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
     return trial.candidate == suggested;
   })) << suggested.text();
-  EXPECT_NE(context.known_experience<double>(), nullptr);
+  EXPECT_NE(service_of(context).known_experience<double>(), nullptr);
 }
 
 // Once enough was tuned, the background reads the database again, and no product waits for it.
@@ -180,19 +180,19 @@ TEST_P(Online, LearnsOfOtherMatricesInTheBackground) {
   };
   measure("gen:circuit:2000");
   const Context context(with_file);
-  const auto known = context.experience<double>();
+  const auto known = service_of(context).experience<double>();
   measure("gen:circuit:2500");
-  for (int i = 0; i < 8; ++i) context.note_tuned();
+  for (int i = 0; i < 8; ++i) service_of(context).note_tuned();
   const auto matrix = make_matrix();
   const auto plan = tune(matrix, context).plan;
-  EXPECT_EQ(context.known_experience<double>(), known);
+  EXPECT_EQ(service_of(context).known_experience<double>(), known);
   EXPECT_FALSE(plan->settled());
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (context.known_experience<double>() == known && std::chrono::steady_clock::now() < deadline) {
+  while (service_of(context).known_experience<double>() == known && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_GT(context.known_experience<double>()->matrices(), known->matrices());
+  EXPECT_GT(service_of(context).known_experience<double>()->matrices(), known->matrices());
 }
 
 // A trial of anything costs more than a few products can gain.
@@ -202,12 +202,12 @@ TEST_P(Online, TriesNothingForAFewCalls) {
   suggest(with_file);
   with_file.limits.expected_calls = 3;
   const Context context(with_file);
-  EXPECT_EQ(context.experience<double>()->matrices(), 1U);
+  EXPECT_EQ(service_of(context).experience<double>()->matrices(), 1U);
   const auto matrix = make_matrix();
   const auto tuned = tune(matrix, context);
   EXPECT_TRUE(tuned.plan->settled());
   EXPECT_EQ(Products(matrix).wrong_until_settled(context, 10), 0);
-  EXPECT_TRUE(context.database().trials(key_of(matrix, context), context.limits()).empty());
+  EXPECT_TRUE(service_of(context).database().trials(key_of(matrix, context), context.limits()).empty());
 }
 
 TEST_P(Online, IsRemembered) {
@@ -217,7 +217,7 @@ TEST_P(Online, IsRemembered) {
     const Context context(options(file));
     const auto matrix = make_matrix();
     EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
-    EXPECT_TRUE(context.database().tuned(key_of(matrix, context), "online", format_catalogue()));
+    EXPECT_TRUE(service_of(context).database().tuned(key_of(matrix, context), "online", format_catalogue()));
   }
   const Context context(options(file));
   const auto matrix = make_matrix();
@@ -264,8 +264,8 @@ TEST_P(Online, MayBeLetGoOfAtAnyTime) {
     const Products products(matrix);
     tune(matrix, context);
     for (int i = 0; i < count; ++i) EXPECT_TRUE(products.one_is_right(context));
-    matrix.detach(context.id());
-    EXPECT_TRUE(context.database().suspects(key_of(matrix, context)).empty());
+    detail::Access::state_of(matrix)->plans->drop(&service_of(context));
+    EXPECT_TRUE(service_of(context).database().suspects(key_of(matrix, context)).empty());
   }
 }
 
@@ -281,13 +281,13 @@ TEST_P(Online, GoesOnWhereItWasLetGoOf) {
       const auto plan = tune(matrix, context).plan;
       while (plan->choice().measurement.warm.samples == 0) ASSERT_TRUE(products.one_is_right(context));
     }
-    before = context.database().trials(key_of(make_matrix(), context), {}).size();
+    before = service_of(context).database().trials(key_of(make_matrix(), context), {}).size();
     EXPECT_GT(before, 0U);
   }
   const Context context(options(file));
   const auto matrix = make_matrix();
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
-  EXPECT_GE(context.database().trials(key_of(matrix, context), {}).size(), before);
+  EXPECT_GE(service_of(context).database().trials(key_of(matrix, context), {}).size(), before);
 }
 
 TEST_P(Online, TakesNewValuesAtAnyTime) {
@@ -326,13 +326,14 @@ TEST_P(Online, KeepsToTheLimits) {
     ASSERT_EQ(plan->bytes(), 0);
     ASSERT_TRUE(plan->choice().deterministic);
   }
-  for (const auto& trial : context.database().trials(key_of(matrix, context), {})) {
+  for (const auto& trial : service_of(context).database().trials(key_of(matrix, context), {})) {
     if (trial.measurement.outcome == Outcome::passed) {
       EXPECT_EQ(trial.measurement.bytes, 0) << trial.candidate.text();
       EXPECT_TRUE(trial.deterministic) << trial.candidate.text();
     }
   }
-  EXPECT_FALSE(context.database().tuned(key_of(matrix, context), "online deterministic", format_catalogue()))
+  EXPECT_FALSE(
+      service_of(context).database().tuned(key_of(matrix, context), "online deterministic", format_catalogue()))
       << "other limits leave more to try";
 }
 
@@ -342,7 +343,7 @@ TEST_P(Online, ATimeLimitEndsIt) {
   const Context context(limited);
   const auto matrix = make_matrix();
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
-  EXPECT_LE(context.database().trials(key_of(matrix, context), {}).size(), 1U) << "the plan that there is";
+  EXPECT_LE(service_of(context).database().trials(key_of(matrix, context), {}).size(), 1U) << "the plan that there is";
 }
 
 TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
@@ -351,7 +352,7 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   options.limits.expected_calls = 1'000'000'000;  // so that all candidates pay
   const Context context(options);
   const auto matrix = testing::make_matrix<double>("gen:pde:8");
-  const auto view = matrix.on({});
+  const auto view = data_of(matrix).on({});
   const testing::FaultyFormat right(testing::Fault::none);
   const testing::FaultyFormat wrong(testing::Fault::unwritten_row);
   const testing::FaultyFormat broken(testing::Fault::throws_when_used);
@@ -362,7 +363,8 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   prospects[3].candidate = {"broken", {}};
   for (auto& prospect : prospects) prospect.prediction.seconds = 1e-6;
   OnlineTask<double> task{
-      .matrix = view,
+      .matrix = detail::Access::state_of(matrix)->data,
+      .limits = context.limits(),
       .key = key_of(matrix, context),
       .described = {"", matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), {}},
       .prospects = prospects,
@@ -372,8 +374,12 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
       },
       .effort_mark = "online",
       .catalogue = {}};
-  autospmv::Online<double> online(context, std::move(task), {{"first", {}}, 1, true, {}},
-                                  std::make_unique<testing::FaultyOperator>(view, testing::Fault::none));
+  auto first = std::make_unique<LiveOperator<double>>(
+      std::make_unique<testing::FaultyOperator>(view, testing::Fault::none), Place{}, nullptr);
+  const auto tuning = std::make_shared<autospmv::Online<double>>(
+      shared_service_of(context), std::move(task), TrialRecord{{"first", {}}, 1, true, {}}, std::move(first));
+  auto& online = *tuning;
+  online.begin();
   const std::vector<double> x(static_cast<std::size_t>(matrix.cols()), 1.5);
   while (!online.settled()) {
     std::vector<double> y(x.size(), -1.0);
@@ -383,7 +389,7 @@ TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
   EXPECT_EQ(online.choice().candidate.format, "right");
   std::vector<Outcome> outcomes;
   for (const auto& name : {"first", "right", "wrong", "missing", "broken"}) {
-    for (const auto& trial : context.database().trials(key_of(matrix, context), {})) {
+    for (const auto& trial : service_of(context).database().trials(key_of(matrix, context), {})) {
       if (trial.candidate.format == name) outcomes.push_back(trial.measurement.outcome);
     }
   }

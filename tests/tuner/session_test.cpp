@@ -19,7 +19,7 @@ using testing::FaultyFormat;
 Measurement attempt(Fault fault) {
   const auto matrix = testing::make_matrix<double>("gen:pde:8");
   const FaultyFormat format(fault);
-  Session<double> session(matrix.on({}), host_device(), tuning_rules, 1,
+  Session<double> session(data_of(matrix).on({}), host_device(), tuning_rules, 1,
                           [&](std::string_view /*name*/) { return &format; });
   Prospect prospect;
   prospect.candidate = {"faulty", {}};
@@ -43,7 +43,7 @@ TEST(Session, DoesNotCountWhatOnlyTheFirstConversionTakes) {
   prospect.candidate = {"faulty", {}};
   for (const double expected : {0.0, 1e-3}) {
     const FaultyFormat format(Fault::slow_at_first);
-    Session<double> session(matrix.on({}), host_device(), tuning_rules, 1,
+    Session<double> session(data_of(matrix).on({}), host_device(), tuning_rules, 1,
                             [&](std::string_view /*name*/) { return &format; });
     prospect.prediction.setup_seconds = expected;
     const auto setup = session.attempt(prospect).measurement.setup_seconds;
@@ -82,7 +82,8 @@ TEST(Session, TakesOneProductOfWhatIsFarSlowerThanTheBest) {
   const FaultyFormat format(Fault::none);
   SessionRules rules;
   rules.glance_factor = 0;  // everything is, but the first, which has nothing to be slower than
-  Session<double> session(matrix.on({}), host_device(), rules, 1, [&](std::string_view /*name*/) { return &format; });
+  Session<double> session(data_of(matrix).on({}), host_device(), rules, 1,
+                          [&](std::string_view /*name*/) { return &format; });
   Prospect first;
   first.candidate = {"first", {}};
   Prospect second;
@@ -98,7 +99,7 @@ TEST(Session, TakesOneProductOfWhatIsFarSlowerThanTheBest) {
 
 TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
   const auto matrix = testing::make_matrix<double>("gen:grid2d:60");
-  const auto view = matrix.on({});
+  const auto view = data_of(matrix).on({});
   const auto features = extract_features(view, Place{});
   Session<double> session(view, host_device(), bench_rules, 1);
   int admitted = 0;

@@ -7,11 +7,11 @@
 
 #include <unistd.h>
 
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/reference.hpp"
 #include "io/generators.hpp"
-#include "tuner/context.hpp"
 #include "tuner/prediction.hpp"
+#include "tuner/service.hpp"
 
 namespace autospmv::testing {
 
@@ -52,7 +52,7 @@ class TemporaryFolder {
 template <class T>
 bool is_product(const Matrix<T>& matrix, T alpha, const std::vector<T>& x, T beta, const std::vector<T>& y0,
                 const std::vector<T>& y) {
-  const auto view = matrix.on({});
+  const auto view = data_of(matrix).on({});
   const auto reference = reference_product(view, alpha, x.data(), beta, y0.data(), Place{});
   return compare(view, reference, y.data(), Place{}).passed();
 }

@@ -89,11 +89,11 @@ TEST(Tune, WhatIsDeterministicIsNotAll) {
   const Context strict(options);
   EXPECT_GT(tune(matrix, strict).new_trials, 0);
   EXPECT_EQ(tune(matrix, strict).new_trials, 0);
-  EXPECT_FALSE(strict.database().tuned(key_of(matrix, strict), "measure", catalogue));
+  EXPECT_FALSE(service_of(strict).database().tuned(key_of(matrix, strict), "measure", catalogue));
 
   options.limits.deterministic = false;
   const TemporaryFolder folder;
-  options.database = folder.path() / "trials.db";
+  options.database = DatabaseChoice::file(folder.path() / "trials.db");
   EXPECT_GT(tune(matrix, Context(options)).new_trials, 0);
   options.limits.deterministic = true;
   EXPECT_EQ(tune(matrix, Context(options)).new_trials, 0);
@@ -123,8 +123,8 @@ TEST(Tune, ADatabaseIsNotTrusted) {
   lie.measurement.outcome = Outcome::passed;
   lie.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
   const MatrixRecord described{"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}};
-  context.database().record(key_of(matrix, context), described, std::vector{lie});
-  context.database().mark_tuned(key_of(matrix, context), "measure", format_catalogue());
+  service_of(context).database().record(key_of(matrix, context), described, std::vector{lie});
+  service_of(context).database().mark_tuned(key_of(matrix, context), "measure", format_catalogue());
   const auto tuned = tune(matrix, context);
   EXPECT_NE(tuned.plan->choice().candidate, lie.candidate);
   const auto x = ramp(matrix.cols());
@@ -135,7 +135,7 @@ TEST(Tune, ADatabaseIsNotTrusted) {
 
 TEST(AllProspects, AreThereForASearch) {
   const auto matrix = make_matrix<double>("gen:pde:10");
-  const auto features = extract_features(matrix.on({}), Place{});
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
   const auto prospects = all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()));
   const auto few = make_search(prospects, Effort::measure, {});
   EXPECT_GE(make_search(prospects, Effort::exhaustive, {})->most(), few->most());
@@ -194,7 +194,8 @@ TEST(Tune, EstimatesWithoutATrial) {
   EXPECT_EQ(tuned.new_trials, 0);
   ASSERT_TRUE(tuned.prediction);
   EXPECT_GT(tuned.prediction->seconds, 0);
-  const auto predictor = predictor_for<double>(*tuned.features, matrix.fingerprint(), context.experience<double>());
+  const auto predictor =
+      predictor_for<double>(*tuned.features, data_of(matrix).fingerprint(), service_of(context).experience<double>());
   ASSERT_EQ(predictor.near().neighbours().size(), 4U);
   const auto x = ramp(matrix.cols());
   std::vector<double> y(x.size());
@@ -214,7 +215,7 @@ TEST(Tune, APlanFromTheDatabaseIsTimedAgainNowAndThen) {
   // A candidate that claims to be faster than anything can be.
   const Context first(options);
   EXPECT_GT(tune(matrix, first).new_trials, 0);
-  const auto trials = first.database().trials(key_of(matrix, first), {});
+  const auto trials = service_of(first).database().trials(key_of(matrix, first), {});
   const auto rival = std::find_if(trials.begin(), trials.end(), [](const TrialRecord& trial) {
     return trial.measurement.outcome == Outcome::passed &&
            !find_format<double>(trial.candidate.format)->info().baseline;
@@ -223,8 +224,8 @@ TEST(Tune, APlanFromTheDatabaseIsTimedAgainNowAndThen) {
   auto lie = *rival;
   lie.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
   lie.measurement.setup_seconds = 0;
-  first.database().record(key_of(matrix, first), {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}},
-                          std::vector{lie});
+  service_of(first).database().record(key_of(matrix, first), {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}},
+                                      std::vector{lie});
   options.recheck_share = 0;
   EXPECT_EQ(tune(matrix, Context(options)).plan->choice().candidate, lie.candidate);
   options.recheck_share = 1;
@@ -242,7 +243,7 @@ TEST(Tune, APlanFromTheDatabaseIsTimedAgainNowAndThen) {
 // Its CUDA kernel adds by atomics, and its host kernel does not.
 TEST(AllProspects, AreDeterministicOneByOne) {
   const auto matrix = make_matrix<double>("gen:circuit:3000");
-  const auto features = extract_features(matrix.on({}), Place{});
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
   int seen = 0;
   for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
     if (prospect.candidate.format != "hyb") continue;
@@ -287,7 +288,7 @@ TEST(Featureless, KnowsTheLongestRow) {
 TEST(BlindFallback, NeedsNoConversion) {
   for (const auto* spec : {"gen:pde:10", "gen:fem:6:3", "gen:circuit:3000"}) {
     const auto matrix = make_matrix<double>(spec);
-    const auto view = matrix.on({});
+    const auto view = data_of(matrix).on({});
     const auto prospect = blind_fallback_prospect(view, longest_row(view.row_ptr, view.rows, {}), host_device(), {});
     const auto built =
         find_format<double>(prospect.candidate.format)->build(view, prospect.candidate.params, host_device());
@@ -353,11 +354,12 @@ TEST(Bench, MeasuresOrExplainsEveryCandidate) {
 TEST(AutoSpmv, MultipliesEmptyMatrices) {
   const Context context(host_options());
   const std::vector<std::int32_t> row_ptr{0, 0, 0};
-  const auto matrix = Matrix<double>::from_csr(2, 0, row_ptr, {}, {});
+  const std::vector<std::int32_t> no_columns;
+  const auto matrix = Matrix<double>::from_csr(2, 0, row_ptr, no_columns, {});
   std::vector<double> y{1, 2};
   auto_spmv(matrix, {}, y, {.beta = 2, .context = &context});
   EXPECT_EQ(y, (std::vector<double>{2, 4}));
-  const auto nothing = Matrix<double>::from_csr(0, 3, std::vector<std::int32_t>{0}, {}, {});
+  const auto nothing = Matrix<double>::from_csr(0, 3, std::vector<std::int32_t>{0}, no_columns, {});
   auto_spmv(nothing, ramp(3), {}, {.context = &context});
 }
 

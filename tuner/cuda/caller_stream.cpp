@@ -53,17 +53,6 @@ class CudaStopwatch final : public Stopwatch {
 
 std::unique_ptr<Stopwatch> make_stopwatch() { return std::make_unique<CudaStopwatch>(); }
 
-bool is_capturing(Stream stream) {
-  auto capture = cudaStreamCaptureStatusNone;
-  const auto status = cudaStreamIsCapturing(stream.handle, &capture);
-  if (status == cudaErrorStreamCaptureImplicit) {
-    ignore(cudaGetLastError());
-    return true;
-  }
-  check(status);
-  return capture != cudaStreamCaptureStatusNone;
-}
-
 std::uint64_t stream_id(Stream stream) {
 #if CUDART_VERSION >= 12000
   unsigned long long id = 0;

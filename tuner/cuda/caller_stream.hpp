@@ -10,7 +10,6 @@ namespace autospmv::cuda {
 
 /// On the current device.
 std::unique_ptr<Stopwatch> make_stopwatch();
-bool is_capturing(Stream stream);
 std::uint64_t stream_id(Stream stream);
 
 /// Relaxes the calling thread's capture mode and returns the one it had.

@@ -1,84 +1,80 @@
-// Where products run and how hard to look for the best: the only state there is beside the matrices themselves.
+// What stands behind a Context: the device, what is known, and the thread that works in the background.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
-#include <spdlog/fwd.h>
-
+#include "autospmv/context.hpp"
+#include "autospmv/options.hpp"
+#include "core/access.hpp"
+#include "core/attachments.hpp"
 #include "core/device.hpp"
 #include "core/trial.hpp"
 #include "core/types.hpp"
 #include "db/database.hpp"
+#include "tuner/background.hpp"
 #include "tuner/cost_model.hpp"
 #include "tuner/experience.hpp"
-#include "tuner/workers.hpp"
 
 namespace autospmv {
 
-/// How hard to look, after FFTW's planner.
-enum class Effort : std::uint8_t {
-  cached,      ///< never a trial: what the database knows, else plain CSR
-  estimate,    ///< never a trial: what the database knows, else what other matrices and the cost model predict
-  measure,     ///< trials of a short list
-  exhaustive,  ///< trials of every admitted candidate
-  online,      ///< trials ride on the caller's own products: see tuner/online.hpp
-};
-
-std::string_view name_of(Effort effort);
-std::optional<Effort> parse_effort(std::string_view name);
-
-struct ContextOptions {
-  std::optional<Device> device = {};                   ///< none: default_device()
-  std::optional<std::filesystem::path> database = {};  ///< none: Database::default_path(); empty: memory only
-  Effort effort = Effort::measure;
-  Limits limits = {};
-  /// Of the plans that come from the database, how many are timed again, against the baseline, before they are used.
-  double recheck_share = 0.1;
-  std::shared_ptr<spdlog::logger> logger = {};  ///< none: spdlog's default one
-};
-
-/// Immutable once made, and safe from many threads. It outlives the plans made with it.
-class Context {
+/// Something that works on after the call that began it.
+class Ongoing {
  public:
-  /// Throws Error where the database belongs to a newer version of this library.
-  explicit Context(const ContextOptions& options = {});
-  ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  Ongoing() = default;
+  Ongoing(const Ongoing&) = delete;
+  Ongoing& operator=(const Ongoing&) = delete;
+  virtual ~Ongoing() = default;
 
-  /// The one that auto_spmv(A, x, y) uses: made on its first use, from ContextOptions{}.
-  static Context& instance();
+  /// Returns when it does nothing any more.
+  virtual void stop() = 0;
+};
+
+/// Safe from many threads. Owned by the handles of its context, and by what goes on in the background as long as it
+/// does.
+class Service {
+ public:
+  /// As Context's constructor.
+  explicit Service(const ContextOptions& options);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  /// The last handle is gone: whatever goes on is stopped, and matrices forget the plans that they keep for this.
+  void shut_down();
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] Database& database() const { return *database_; }
+  /// Of plans that are not told otherwise.
   [[nodiscard]] Effort effort() const { return effort_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   /// format_catalogue(), made once.
   [[nodiscard]] const std::string& catalogue() const { return catalogue_; }
 
-  /// Messages to the logger of the options.
-  void warn(std::string_view message) const;
-  void error(std::string_view message) const;
+  /// Messages to the caller's logger.
+  void warn(std::string_view message) const { log_(LogLevel::warning, message); }
+  void error(std::string_view message) const { log_(LogLevel::error, message); }
 
   /// An error where the candidate failed or gave a wrong answer, else nothing.
   void complain(const TrialRecord& trial) const;
 
-  /// Different for every Context of this process: the key under which its plans are attached to matrices.
-  [[nodiscard]] std::uint64_t id() const { return id_; }
-
   /// Held while a matrix is tuned: two measurements at once would both be wrong.
   [[nodiscard]] std::mutex& tuning() const { return tuning_; }
 
-  /// What tunes in the background.
-  [[nodiscard]] Workers& workers() const;
+  /// The thread in the background. Nullptr where the options want none.
+  [[nodiscard]] Background* background() const { return background_.get(); }
+
+  /// To be stopped by shut_down(), where it still goes on then. False where that is past.
+  [[nodiscard]] bool watch(std::weak_ptr<Ongoing> ongoing) const;
+  /// Where shut_down() has a plan to drop.
+  void remember(const std::shared_ptr<Attachments>& plans) const;
 
   /// Bytes a second of a device-to-device copy, read and written, measured on the first call.
   [[nodiscard]] double copy_bandwidth() const;
@@ -108,11 +104,6 @@ class Context {
   [[nodiscard]] bool recheck_due() const;
 
  private:
-  std::uint64_t id_;
-  std::string catalogue_;
-  mutable std::mutex tuning_;
-  mutable std::once_flag copy_measured_;
-  mutable double copy_bandwidth_ = 0;
   template <class T>
   struct Learned {
     std::mutex reading;
@@ -120,19 +111,48 @@ class Context {
     std::size_t tuned = 0;                            // when it was read; guarded by reading
     std::shared_ptr<const Experience<T>> ahead;       // what is read ahead, or was; guarded by learning_
   };
+
+  std::string catalogue_;
+  mutable std::mutex tuning_;
+  mutable std::once_flag copy_measured_;
+  mutable double copy_bandwidth_ = 0;
   mutable std::tuple<Learned<float>, Learned<double>> learned_;
   mutable std::mutex learning_;  // held for moments only
   mutable std::atomic<std::size_t> tuned_ = 0;
   mutable double recheck_ = 0;
   double recheck_share_ = 0;
-  Device device_;
   Effort effort_;
   Limits limits_;
-  std::shared_ptr<spdlog::logger> logger_;
+  Logger log_;
+  Device device_;
   std::shared_ptr<Database> database_;
-  mutable std::atomic<bool> ending_ = false;
-  mutable std::once_flag workers_made_;
-  mutable std::unique_ptr<Workers> workers_;
+
+  mutable std::mutex watching_;  // guards what follows
+  mutable bool ended_ = false;
+  mutable std::vector<std::weak_ptr<Ongoing>> ongoing_;
+  mutable std::vector<std::weak_ptr<Attachments>> plans_;
+
+  std::unique_ptr<Background> background_;
 };
+
+namespace detail {
+
+/// What the handles of one context share.
+struct ContextState {
+  explicit ContextState(const ContextOptions& options) : service(std::make_shared<Service>(options)) {}
+  ~ContextState() { service->shut_down(); }
+  ContextState(const ContextState&) = delete;
+  ContextState& operator=(const ContextState&) = delete;
+
+  std::shared_ptr<Service> service;
+};
+
+}  // namespace detail
+
+/// What a handle stands for.
+inline const std::shared_ptr<Service>& shared_service_of(const Context& context) {
+  return detail::Access::state_of(context)->service;
+}
+inline Service& service_of(const Context& context) { return *shared_service_of(context); }
 
 }  // namespace autospmv

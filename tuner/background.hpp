@@ -1,0 +1,57 @@
+// A thread for what keeps no caller waiting.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace autospmv {
+
+/// Runs tasks one after another in a thread of its own, however many there are: what waits for something gives the
+/// thread back and posts itself again. Started by the first task.
+class Background {
+ public:
+  using Task = std::function<void()>;
+  using Clock = std::chrono::steady_clock;
+  /// Starts the thread; throws where none can be started.
+  using Start = std::function<std::thread(Task)>;
+
+  /// `begin` is the first that the thread does.
+  explicit Background(
+      Task begin, Start start = [](Task task) { return std::thread(std::move(task)); });
+  /// Ends as stop() does.
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// Starts the thread before there is a task: that takes as long as hundreds of small products. False where it cannot.
+  bool start();
+
+  /// Runs the task when those before it are done, and not before the delay has passed. False where it never will: no
+  /// thread can be started, or it was stopped. Tasks throw nothing.
+  bool post(Task task, Clock::duration delay = {});
+
+  /// Returns when the task in hand has ended; those that wait are let go of, and no more are taken.
+  void stop();
+
+  /// Whether the calling thread is the one that runs the tasks.
+  [[nodiscard]] bool is_current() const;
+
+ private:
+  [[nodiscard]] bool started();  // with mutex_ held
+  void work();
+
+  Task begin_;
+  Start start_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::multimap<Clock::time_point, Task> tasks_;  // by when they may run, in the order of their posting
+  bool ending_ = false;
+  std::thread thread_;
+  std::thread::id id_;
+};
+
+}  // namespace autospmv

@@ -1,0 +1,202 @@
+#include "tuner/service.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "core/error.hpp"
+#include "formats/format.hpp"
+#include "tuner/meter.hpp"
+
+namespace autospmv {
+
+namespace {
+
+Logger standard_logger() {
+  auto logger = std::make_shared<spdlog::logger>("autospmv", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("autospmv: %l: %v");
+  return [logger = std::move(logger)](LogLevel level, std::string_view message) {
+    // Bare text: as a format string, the braces of a message would be read as its fields.
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
+  };
+}
+
+Device chosen_device(const std::optional<Place>& wanted, const Service& service) {
+  if (!wanted) {
+    auto device = default_device();
+    if (built_with_cuda && device.backend == Backend::host) {
+      service.warn("no CUDA device was found: products run on the host");
+    }
+    return device;
+  }
+  if (wanted->backend == Backend::host) return host_device();
+  if (!built_with_cuda) throw InvalidArgument("a CUDA device is asked for, but this library was built without CUDA");
+  const auto devices = cuda_devices();
+  const auto chosen = std::find_if(devices.begin(), devices.end(),
+                                   [&](const Device& device) { return device.ordinal == wanted->ordinal; });
+  if (chosen == devices.end()) {
+    throw InvalidArgument("there is no CUDA device " + std::to_string(wanted->ordinal) + " among the " +
+                          std::to_string(devices.size()) + " of this machine");
+  }
+  return *chosen;
+}
+
+std::shared_ptr<Database> chosen_database(const DatabaseChoice& choice, const Service& service) {
+  if (choice.kind() == DatabaseChoice::Kind::memory) return Database::in_memory();
+  const auto file = choice.kind() == DatabaseChoice::Kind::file ? choice.path() : Database::default_path();
+  if (file.empty()) throw InvalidArgument("the database is a file without a name");
+  return Database::open(file, [&service](const std::string& message) { service.warn(message); });
+}
+
+}  // namespace
+
+Service::Service(const ContextOptions& options)
+    : catalogue_(format_catalogue()),
+      recheck_share_(options.recheck_share),
+      effort_(options.effort),
+      limits_(options.limits),
+      log_(options.logger ? options.logger : standard_logger()) {
+  // Meets every format of both value types: what the background uses of them outlives a service that is static itself.
+  (void)find_format<double>({});
+  (void)find_format<float>({});
+  device_ = chosen_device(options.device, *this);
+  database_ = chosen_database(options.database, *this);
+  if (!options.background) return;
+  // What a thread asks of the device first takes longest.
+  background_ = std::make_unique<Background>([device = device_] {
+    try {
+      const DeviceScope scope(device);
+      synchronize(device, setup_stream(device));
+    } catch (const Error&) {
+      // The device fails, which the first task will say.
+    }
+  });
+  if (effort_ == Effort::online) (void)background_->start();
+}
+
+Service::~Service() = default;
+
+void Service::shut_down() {
+  std::vector<std::weak_ptr<Ongoing>> ongoing;
+  std::vector<std::weak_ptr<Attachments>> plans;
+  {
+    const std::scoped_lock lock(watching_);
+    ended_ = true;
+    ongoing.swap(ongoing_);
+    plans.swap(plans_);
+  }
+  for (const auto& one : plans) {
+    if (const auto kept = one.lock()) kept->drop(this);
+  }
+  for (const auto& one : ongoing) {
+    if (const auto going_on = one.lock()) going_on->stop();
+  }
+  if (background_) background_->stop();
+}
+
+bool Service::watch(std::weak_ptr<Ongoing> ongoing) const {
+  const std::scoped_lock lock(watching_);
+  if (ended_) return false;
+  std::erase_if(ongoing_, [](const auto& one) { return one.expired(); });
+  ongoing_.push_back(std::move(ongoing));
+  return true;
+}
+
+void Service::remember(const std::shared_ptr<Attachments>& plans) const {
+  const std::scoped_lock lock(watching_);
+  std::erase_if(plans_, [](const auto& one) { return one.expired(); });
+  plans_.push_back(plans);
+}
+
+void Service::complain(const TrialRecord& trial) const {
+  const auto outcome = trial.measurement.outcome;
+  if (outcome != Outcome::wrong_answer && outcome != Outcome::failed) return;
+  error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
+}
+
+double Service::copy_bandwidth() const {
+  std::call_once(copy_measured_, [this] { copy_bandwidth_ = measure_copy_bandwidth(device_); });
+  return copy_bandwidth_;
+}
+
+CostModel Service::cost_model() const {
+  auto coefficients = default_coefficients(device_.backend);
+  for (const auto& [name, value] : database_->coefficients(std::string(name_of(device_.backend)), device_.name)) {
+    for (const auto& info : coefficient_table()) {
+      if (name == info.name && value >= info.least && value <= info.most) coefficients.*info.member = value;
+    }
+  }
+  return {device_, copy_bandwidth(), coefficients};
+}
+
+template <Scalar T>
+std::shared_ptr<const Experience<T>> Service::experience() const {
+  auto& learned = std::get<Learned<T>>(learned_);
+  const std::scoped_lock one_at_a_time(learned.reading);
+  const auto tuned = tuned_.load();
+  if (auto known = known_experience<T>()) {
+    // A few matrices more change little, and reading all of them takes time.
+    const auto enough = std::max<std::size_t>(8, known->matrices() / 4);
+    if (tuned - learned.tuned < enough) return known;
+  }
+  const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
+  const auto trials_of = [database = database_, catalogue = catalogue_](const TrialKey& key) {
+    return database->passed(key, catalogue);
+  };
+  auto experience = std::make_shared<const Experience<T>>(records, trials_of, device_, cost_model());
+  learned.tuned = tuned;
+  const std::scoped_lock lock(learning_);
+  learned.experience = experience;
+  return experience;
+}
+
+template <Scalar T>
+std::shared_ptr<const Experience<T>> Service::known_experience() const {
+  const std::scoped_lock lock(learning_);
+  return std::get<Learned<T>>(learned_).experience;
+}
+
+template <Scalar T>
+void Service::read_ahead() const {
+  if (device_.backend == Backend::host || !background_) return;
+  auto& learned = std::get<Learned<T>>(learned_);
+  std::shared_ptr<const Experience<T>> experience;
+  {
+    const std::scoped_lock lock(learning_);
+    if (learned.ahead == learned.experience) return;
+    experience = learned.ahead = learned.experience;
+  }
+  // A step at a time, so that tunings need not wait for the last of them. The thread ends before this does.
+  struct Step {
+    const Service* service;
+    std::shared_ptr<const Experience<T>> experience;
+
+    void operator()() const {
+      try {
+        if (experience->read_ahead()) (void)service->background_->post(*this);
+      } catch (const std::exception& error) {
+        service->error(std::string("reading ahead: ") + error.what());
+      }
+    }
+  };
+  (void)background_->post(Step{this, std::move(experience)});
+}
+
+template std::shared_ptr<const Experience<float>> Service::experience() const;
+template std::shared_ptr<const Experience<double>> Service::experience() const;
+template std::shared_ptr<const Experience<float>> Service::known_experience() const;
+template std::shared_ptr<const Experience<double>> Service::known_experience() const;
+template void Service::read_ahead<float>() const;
+template void Service::read_ahead<double>() const;
+
+bool Service::recheck_due() const {
+  recheck_ += recheck_share_;
+  if (recheck_ < 1) return false;
+  recheck_ -= 1;
+  return true;
+}
+
+}  // namespace autospmv
