@@ -256,7 +256,7 @@ TEST_F(CInterface, OptionsThatAreNone) {
                                                             {"device=tpu", "'tpu'"},
                                                             {"device=cuda:", "'cuda:'"},
                                                             {"device=cuda:-1", "'cuda:-1'"},
-                                                            {"device=cuda:99", "99"},
+                                                            {"device=cuda:99", "CUDA"},
                                                             {"database=", "database"},
                                                             {"effort=cached effort=cached", "twice"}}) {
     auto* context = reinterpret_cast<autospmv_context*>(&context_);
@@ -296,15 +296,20 @@ TEST_F(CInterface, AnOperationThatIsNone) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/// A matrix for which there is no memory: ends the process with the status.
+/// A matrix that there is memory for, and then none: ends the process with the second status.
 [[noreturn]] void lack_memory() {
   constexpr std::int64_t rows = 1 << 24;
   const std::vector<std::int64_t> row_ptr(rows + 1, 0);
+  autospmv_matrix* matrix = nullptr;
+  const auto make = [&] {
+    return autospmv_matrix_from_csr(rows, 1, 0, AUTOSPMV_I64, row_ptr.data(), AUTOSPMV_I64, nullptr, AUTOSPMV_F64,
+                                    nullptr, 0, nullptr, &matrix);
+  };
+  if (make() != AUTOSPMV_OK) std::_Exit(-1);  // which also starts OpenMP's threads
+  autospmv_matrix_destroy(matrix);
   constexpr rlimit limit{1 << 24, 1 << 24};
   setrlimit(RLIMIT_DATA, &limit);
-  autospmv_matrix* matrix = nullptr;
-  const auto status = autospmv_matrix_from_csr(rows, 1, 0, AUTOSPMV_I64, row_ptr.data(), AUTOSPMV_I64, nullptr,
-                                               AUTOSPMV_F64, nullptr, 0, nullptr, &matrix);
+  const auto status = make();
   std::fprintf(stderr, "%s\n", autospmv_last_error());
   std::_Exit(status);
 }
