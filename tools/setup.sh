@@ -10,7 +10,7 @@ build_packages=(
   libarchive-dev libboost-program-options-dev libgtest-dev libsqlite3-dev nlohmann-json3-dev
 )
 # clang-tidy reads omp.h from clang's own OpenMP.
-check_packages=(ccache clang-format clang-tidy groff-base libomp-dev)
+check_packages=(ccache clang-format clang-tidy groff-base libomp-dev pkgconf)
 
 fail() {
   echo "${0##*/}: $*" >&2
