@@ -54,6 +54,7 @@ Effort parse_effort_option(const std::string& name) {
 template <class Range, class Name>
 std::vector<std::string> names(const Range& range, const Name& name) {
   std::vector<std::string> list;
+  list.reserve(std::size(range));
   for (const auto& element : range) list.emplace_back(name(element));
   return list;
 }
