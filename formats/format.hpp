@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "autospmv/stream.hpp"
 #include "core/csr.hpp"
 #include "core/device.hpp"
 #include "core/error.hpp"
 #include "core/params.hpp"
-#include "core/stream.hpp"
 #include "features/features.hpp"
 
 namespace autospmv {
@@ -54,6 +54,7 @@ class Operator {
 
   /// y = alpha A x + beta y. x has cols elements, y rows, both in the memory of the operator's backend and apart from
   /// each other. y is not read where beta is 0. Allocates nothing, waits for nothing; safe from many threads at once.
+  /// Only to a stream that is being captured it may first give scratch memory of its own, for graphs run in any order.
   virtual void apply(T alpha, const T* x, T beta, T* y, Stream stream) const = 0;
 
   /// Takes the values of a matrix of the same pattern, in the order of the stream. In place: what a product reads keeps

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "core/error.hpp"
@@ -114,9 +115,15 @@ void Service::complain(const TrialRecord& trial) const {
   error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
 }
 
+// Takes as long as thousands of products, and is the same for every context of the process.
 double Service::copy_bandwidth() const {
-  std::call_once(copy_measured_, [this] { copy_bandwidth_ = measure_copy_bandwidth(device_); });
-  return copy_bandwidth_;
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::string, double>();  // a context may be as static itself
+  const auto device = std::string(name_of(device_.backend)) + std::to_string(device_.ordinal) + device_.name;
+  const std::scoped_lock lock(mutex);
+  auto& bandwidth = known[device];
+  if (bandwidth == 0) bandwidth = measure_copy_bandwidth(device_);
+  return bandwidth;
 }
 
 CostModel Service::cost_model() const {

@@ -76,7 +76,8 @@ class Service {
   /// Where shut_down() has a plan to drop.
   void remember(const std::shared_ptr<Attachments>& plans) const;
 
-  /// Bytes a second of a device-to-device copy, read and written, measured on the first call.
+  /// Bytes a second of a device-to-device copy, read and written, measured on the first call of the
+  /// process.
   [[nodiscard]] double copy_bandwidth() const;
 
   /// With the coefficients that were fitted for this device, else the defaults.
@@ -114,8 +115,6 @@ class Service {
 
   std::string catalogue_;
   mutable std::mutex tuning_;
-  mutable std::once_flag copy_measured_;
-  mutable double copy_bandwidth_ = 0;
   mutable std::tuple<Learned<float>, Learned<double>> learned_;
   mutable std::mutex learning_;  // held for moments only
   mutable std::atomic<std::size_t> tuned_ = 0;

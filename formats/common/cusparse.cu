@@ -30,35 +30,49 @@ std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::in
 }
 
 template <class T>
-Product<T>::Product(Library library, MatrixDescriptor descriptor, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
-                    const Device& device)
-    : library_(std::move(library)), matrix_(std::move(descriptor)), algorithm_(algorithm), turns_(device) {
+Product<T>::Product(Library library, std::function<MatrixDescriptor()> describe, const CsrView<T>& matrix,
+                    cusparseSpMVAlg_t algorithm, const Device& device)
+    : library_(std::move(library)),
+      describe_(std::move(describe)),
+      matrix_(matrix),
+      algorithm_(algorithm),
+      place_(device),
+      analysed_(device, [this] { return analyse(); }) {
+  synchronize(place_, setup_stream(place_));
+}
+
+template <class T>
+Analysed Product<T>::analyse() const {
+  Analysed analysed;
+  analysed.matrix = describe_();
   // Any pointers do until the first product: the analysis reads the matrix only.
-  auto* anywhere = const_cast<T*>(matrix.values);
-  check(cusparseCreateDnVec(x_.put(), matrix.cols, anywhere, data_type<T>));
-  check(cusparseCreateDnVec(y_.put(), matrix.rows, anywhere, data_type<T>));
+  auto* anywhere = const_cast<T*>(matrix_.values);
+  check(cusparseCreateDnVec(analysed.x.put(), matrix_.cols, anywhere, data_type<T>));
+  check(cusparseCreateDnVec(analysed.y.put(), matrix_.rows, anywhere, data_type<T>));
+  check(cusparseSetStream(library_.get(), setup_stream(place_).handle));
   const T one = 1;
   const T zero = 0;
   std::size_t bytes = 0;
-  check(cusparseSpMV_bufferSize(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_.get(), x_.get(), &zero,
-                                y_.get(), data_type<T>, algorithm_, &bytes));
-  buffer_ = Array<std::uint8_t>(bytes, device);
-  const auto analysed = cusparseSpMV_preprocess(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_.get(),
-                                                x_.get(), &zero, y_.get(), data_type<T>, algorithm_, buffer_.data());
+  check(cusparseSpMV_bufferSize(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, analysed.matrix.get(),
+                                analysed.x.get(), &zero, analysed.y.get(), data_type<T>, algorithm_, &bytes));
+  analysed.buffer = Array<std::uint8_t>(bytes, place_);
+  const auto status = cusparseSpMV_preprocess(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one,
+                                              analysed.matrix.get(), analysed.x.get(), &zero, analysed.y.get(),
+                                              data_type<T>, algorithm_, analysed.buffer.data());
   // The analysis is an offer: products run without it too.
-  if (analysed != CUSPARSE_STATUS_NOT_SUPPORTED) check(analysed);
-  synchronize(device, setup_stream(device));
+  if (status != CUSPARSE_STATUS_NOT_SUPPORTED) check(status);
+  return analysed;
 }
 
 template <class T>
 void Product<T>::operator()(T alpha, const T* x, T beta, T* y, Stream stream) const {
   // The library handle and the vector descriptors serve one call at a time, and the external buffer one product.
-  turns_.take(stream, [&] {
+  analysed_.use(stream, [&](Analysed& analysed) {
     check(cusparseSetStream(library_.get(), stream.handle));
-    check(cusparseDnVecSetValues(x_.get(), const_cast<T*>(x)));
-    check(cusparseDnVecSetValues(y_.get(), y));
-    check(cusparseSpMV(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_.get(), x_.get(), &beta,
-                       y_.get(), data_type<T>, algorithm_, const_cast<std::uint8_t*>(buffer_.data())));
+    check(cusparseDnVecSetValues(analysed.x.get(), const_cast<T*>(x)));
+    check(cusparseDnVecSetValues(analysed.y.get(), y));
+    check(cusparseSpMV(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, analysed.matrix.get(),
+                       analysed.x.get(), &beta, analysed.y.get(), data_type<T>, algorithm_, analysed.buffer.data()));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <cusparse.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -16,7 +17,7 @@
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
 #include "features/features.hpp"
-#include "formats/common/turns.hpp"
+#include "formats/common/scratch.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats::cusparse {
@@ -74,27 +75,39 @@ std::optional<Refusal> refuse(const CsrView<T>& matrix, const Device& device) {
   return refuse_size(matrix.rows, matrix.cols, matrix.nnz, device);
 }
 
-/// y = alpha A x + beta y by one described matrix, from many threads and on many streams.
+/// What a product hands to the library. An analysed buffer belongs to the descriptor that it was analysed for, and one
+/// descriptor has one such buffer at a time.
+struct Analysed {
+  MatrixDescriptor matrix;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> x;
+  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y;
+  Array<std::uint8_t> buffer;
+
+  [[nodiscard]] std::int64_t bytes() const { return buffer.bytes(); }
+};
+
+/// y = alpha A x + beta y by one matrix, from many threads and on many streams.
 template <class T>
 class Product {
  public:
-  /// Analyses the matrix on the setup stream, complete when this returns. `matrix` is the one that was converted; only
-  /// its dimensions are of interest.
-  Product(Library library, MatrixDescriptor descriptor, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
-          const Device& device);
+  /// Analyses the matrix on the setup stream, complete when this returns; and again for products that are captured.
+  /// `matrix` is the one that was converted; only its dimensions are of interest.
+  Product(Library library, std::function<MatrixDescriptor()> describe, const CsrView<T>& matrix,
+          cusparseSpMVAlg_t algorithm, const Device& device);
 
   void operator()(T alpha, const T* x, T beta, T* y, Stream stream) const;
 
-  [[nodiscard]] std::int64_t bytes() const { return buffer_.bytes(); }
+  [[nodiscard]] std::int64_t bytes() const { return analysed_.bytes(); }
 
  private:
+  [[nodiscard]] Analysed analyse() const;
+
   Library library_;
-  MatrixDescriptor matrix_;
+  std::function<MatrixDescriptor()> describe_;
+  CsrView<T> matrix_;
   cusparseSpMVAlg_t algorithm_;
-  Array<std::uint8_t> buffer_;
-  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> x_;
-  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y_;
-  Turns turns_;
+  Place place_;
+  Scratch<Analysed> analysed_;
 };
 
 /// The operator of a vendor's format. Storage is moved in and has
@@ -106,7 +119,9 @@ class CusparseOperator final : public Operator<T> {
  public:
   CusparseOperator(Library library, Storage storage, const CsrView<T>& matrix, cusparseSpMVAlg_t algorithm,
                    const Device& device)
-      : storage_(std::move(storage)), product_(std::move(library), storage_.describe(), matrix, algorithm, device) {}
+      : storage_(std::move(storage)),
+        product_(
+            std::move(library), [this] { return storage_.describe(); }, matrix, algorithm, device) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override { product_(alpha, x, beta, y, stream); }
 

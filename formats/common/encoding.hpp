@@ -78,8 +78,9 @@ template <class T, class Fill>
     fill(encoded.full, stream);
     return true;
   }
+  // Encoding waits anyway; a stream that is being captured must not draw the setup stream into its graph.
+  synchronize(place, stream);
   const auto setup = setup_stream(place);
-  order_after(place, setup, stream);
   Array<T> values(slots, place);
   fill(values, setup);
   const bool fits = replace_values(encoded, std::move(values), columns, setup);

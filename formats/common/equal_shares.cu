@@ -79,10 +79,12 @@ EqualShares<T> cut_equally(RowOffsets row_ptr, std::int64_t rows, std::int64_t n
   shares.crossing = positions_of(crosses, place, stream);
   if (cut.fixup == Fixup::atomics || shares.crossing.empty()) return shares;
 
-  shares.carries = Array<T>(static_cast<std::size_t>(shares.count), place);
-  shares.blocks_done = Array<std::uint32_t>(1, place);
-  fill_bytes(shares.blocks_done.data(), 0, sizeof(std::uint32_t), place, stream);
-  shares.turns = std::make_shared<Turns>(place);
+  const auto count = static_cast<std::size_t>(shares.count);
+  shares.carries = std::make_unique<Scratch<Carries<T>>>(place, [=] {
+    Carries<T> carries{Array<T>(count, place), Array<std::uint32_t>(1, place)};
+    fill_bytes(carries.blocks_done.data(), 0, sizeof(std::uint32_t), place, setup_stream(place));
+    return carries;
+  });
   return shares;
 }
 

@@ -10,7 +10,6 @@
 #include "formats/common/equal_shares.hpp"
 #include "formats/common/kernel.cuh"
 #include "formats/common/segmented.cuh"
-#include "formats/common/turns.hpp"
 
 namespace autospmv::formats {
 
@@ -149,7 +148,7 @@ void multiply_in_shares(const EqualShares<T>& shares, int block, T alpha, T beta
                      static_cast<std::int64_t>(shares.empty_rows.size())};
   const auto grid = cuda::grid_for(std::max(shares.count * cuda::warp_size, view.empties), block);
   const auto crossing_grid = cuda::grid_for(view.crossings);
-  if (shares.carries.empty()) {
+  if (!shares.carries) {
     if (view.crossings > 0 && beta != T{1}) {
       detail::scale_crossing_kernel<<<crossing_grid, cuda::default_block, 0, stream.handle>>>(view, beta, y);
       cuda::check_launch();
@@ -158,11 +157,10 @@ void multiply_in_shares(const EqualShares<T>& shares, int block, T alpha, T beta
     cuda::check_launch();
     return;
   }
-  // Concurrent products would overwrite each other's carries. The arrays are the product's scratch, not its matrix.
-  view.carries = const_cast<T*>(shares.carries.data());
   const bool in_one = shares.cut.fixup == Fixup::last_block;
-  if (in_one) view.blocks_done = const_cast<std::uint32_t*>(shares.blocks_done.data());
-  shares.turns->take(stream, [&] {
+  shares.carries->use(stream, [&](Carries<T>& carries) {
+    view.carries = carries.sums.data();
+    if (in_one) view.blocks_done = carries.blocks_done.data();
     launch(view, grid);
     cuda::check_launch();
     if (in_one) return;

@@ -20,10 +20,9 @@
 #include "core/csr.hpp"
 #include "core/host_device.hpp"
 #include "core/search.hpp"
+#include "formats/common/scratch.hpp"
 
 namespace autospmv::formats {
-
-class Turns;
 
 /// How carries reach y. The values are those of the parameter "fixup".
 enum class Fixup {
@@ -59,6 +58,15 @@ AUTOSPMV_HD inline ShareStart start_of_share(const Offset* row_ptr, std::int64_t
   return {nonzero, static_cast<std::int32_t>(row)};
 }
 
+/// CUDA: the carries of a product, where they are written down.
+template <class T>
+struct Carries {
+  Array<T> sums;                     ///< one a share
+  Array<std::uint32_t> blocks_done;  ///< one counter, 0 between products
+
+  [[nodiscard]] std::int64_t bytes() const { return sums.bytes() + blocks_done.bytes(); }
+};
+
 /// CUDA: the shares of a matrix, and room for their carries.
 template <class T>
 struct EqualShares {
@@ -68,13 +76,11 @@ struct EqualShares {
   Array<std::int32_t> continued;  ///< count + 1: the row that goes on where a share begins, or -1
   Array<std::int32_t> crossing;   ///< for every row that is continued, the first share it goes on in
   Array<std::int32_t> empty_rows;
-  Array<T> carries;                  ///< one a share, where they are written down
-  Array<std::uint32_t> blocks_done;  ///< one counter, 0 between products
-  std::shared_ptr<Turns> turns;      ///< for the use of carries and counter
+  std::unique_ptr<Scratch<Carries<T>>> carries;  ///< none where they are added by atomics, or there are none
 
   [[nodiscard]] std::int64_t bytes() const {
-    return starts.bytes() + continued.bytes() + crossing.bytes() + empty_rows.bytes() + carries.bytes() +
-           blocks_done.bytes();
+    return starts.bytes() + continued.bytes() + crossing.bytes() + empty_rows.bytes() +
+           (carries ? carries->bytes() : 0);
   }
 };
 

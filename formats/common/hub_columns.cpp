@@ -51,22 +51,19 @@ HubColumns<T>::HubColumns(const CsrView<T>& matrix, Place place, [[maybe_unused]
       columns_ = device::renumber(matrix.col_idx, matrix.nnz, matrix.cols, order_, stream);
     }
   }
-  x_ = Array<T>(order_.size(), place);
 }
 
 template <class T>
-const T* HubColumns<T>::reorder(const T* x, [[maybe_unused]] Stream stream) const {
+void HubColumns<T>::reorder(const T* x, Array<T>& reordered, [[maybe_unused]] Stream stream) const {
   const auto size = static_cast<std::int64_t>(order_.size());
   if constexpr (built_with_cuda) {
-    if (x_.place().backend == Backend::cuda) {
-      device::gather(x, order_.data(), x_.data(), size, stream);
-      return x_.data();
+    if (order_.place().backend == Backend::cuda) {
+      return device::gather(x, order_.data(), reordered.data(), size, stream);
     }
   }
   const auto* order = order_.data();
-  auto* reordered = x_.data();
-  parallel_for(size, [=](std::int64_t i) { reordered[i] = x[order[i]]; });
-  return reordered;
+  auto* to = reordered.data();
+  parallel_for(size, [=](std::int64_t i) { to[i] = x[order[i]]; });
 }
 
 template class HubColumns<float>;

@@ -4,9 +4,8 @@
 //
 //   occurrences  a 1  b 5  c 0  d 1  e 3        order  b e a d        x' = x_b x_e x_a x_d
 //
-// A product brings x into that order first, in a kernel of its own, and reads x' by the new columns. x' is scratch:
-// products that share it take turns (turns.hpp). Any format over the nonzeros of CSR, in whatever order, can take the
-// columns in place of its own.
+// A product brings x into that order first, in a kernel of its own, and reads x' by the new columns. x' is scratch
+// (scratch.hpp). Any format over the nonzeros of CSR, in whatever order, can take the columns in place of its own.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +27,20 @@ class HubColumns {
   /// The new columns of the matrix's nonzeros.
   [[nodiscard]] const std::int32_t* columns() const { return columns_.data(); }
 
-  /// x', in the order of the stream.
-  const T* reorder(const T* x, Stream stream) const;
+  /// Room for x'.
+  [[nodiscard]] Array<T> make_x() const { return Array<T>(order_.size(), order_.place()); }
+
+  /// Writes x', in the order of the stream.
+  void reorder(const T* x, Array<T>& reordered, Stream stream) const;
 
   /// The old number of each new column.
   [[nodiscard]] const Array<std::int32_t>& order() const { return order_; }
 
-  [[nodiscard]] std::int64_t bytes() const { return columns_.bytes() + order_.bytes() + x_.bytes(); }
+  [[nodiscard]] std::int64_t bytes() const { return columns_.bytes() + order_.bytes(); }
 
  private:
   Array<std::int32_t> columns_;
   Array<std::int32_t> order_;
-  mutable Array<T> x_;
 };
 
 /// What they allocate at most.

@@ -18,13 +18,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "core/array.hpp"
 #include "core/csr.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/row_blocks.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/turns.hpp"
+#include "formats/common/scratch.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -91,24 +93,19 @@ template <class T>
 class StagedRowsOperator final : public Operator<T> {
  public:
   StagedRowsOperator(const CsrView<T>& matrix, RowBlocks blocks, const StagedRows& shape, Place place)
-      : matrix_(matrix),
-        blocks_(std::move(blocks)),
-        parts_(make_part_sums<T>(blocks_, place, setup_stream(place))),
-        shape_(shape),
-        place_(place) {
-    if (blocks_.split) turns_ = std::make_unique<Turns>(place);
+      : matrix_(matrix), blocks_(std::move(blocks)), shape_(shape), place_(place) {
+    if (!blocks_.split) return;
+    parts_.emplace(place, [this] { return make_part_sums<T>(blocks_, place_, setup_stream(place_)); });
   }
 
   /// Encodes values; false where they need more bits. Waits for the stream where there is something to encode.
   bool encode(int value_bits, Stream stream) { return encode_values_of(matrix_, values_, value_bits, place_, stream); }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
-    const auto product = [&] { multiply(alpha, x, beta, y, stream); };
-    if (turns_) {
-      turns_->take(stream, product);
-    } else {
-      product();
-    }
+    const auto product = [&](PartSums<T>& parts) { multiply(parts, alpha, x, beta, y, stream); };
+    if (parts_) return parts_->use(stream, product);
+    PartSums<T> none;
+    product(none);
   }
 
   bool update_values(const CsrView<T>& matrix, Stream stream) override {
@@ -118,23 +115,24 @@ class StagedRowsOperator final : public Operator<T> {
 
   [[nodiscard]] bool takes_any_values() const override { return values_.in_full(); }
 
-  [[nodiscard]] std::int64_t bytes() const override { return blocks_.bytes() + parts_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return blocks_.bytes() + (parts_ ? parts_->bytes() : 0) + values_.bytes();
+  }
 
  private:
-  void multiply(T alpha, const T* x, T beta, T* y, [[maybe_unused]] Stream stream) const {
+  void multiply(PartSums<T>& parts, T alpha, const T* x, T beta, T* y, [[maybe_unused]] Stream stream) const {
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
-        multiply_staged_rows_cuda(matrix_, values_, blocks_, parts_, shape_, alpha, x, beta, y, stream);
+        multiply_staged_rows_cuda(matrix_, values_, blocks_, parts, shape_, alpha, x, beta, y, stream);
         return;
       }
     }
-    multiply_staged_rows_host(matrix_, blocks_, parts_, alpha, x, beta, y);
+    multiply_staged_rows_host(matrix_, blocks_, parts, alpha, x, beta, y);
   }
 
   CsrView<T> matrix_;
   RowBlocks blocks_;
-  mutable PartSums<T> parts_;  ///< by one product at a time
-  std::unique_ptr<Turns> turns_;
+  std::optional<Scratch<PartSums<T>>> parts_;  ///< where rows are cut
   StagedRows shape_;
   Place place_;
   EncodedValues<T> values_;

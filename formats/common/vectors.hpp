@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/stream.hpp"
+#include "autospmv/stream.hpp"
 
 namespace autospmv::formats::device {
 

@@ -1,11 +1,12 @@
 #include <bit>
+#include <optional>
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
-#include "formats/common/turns.hpp"
+#include "formats/common/scratch.hpp"
 #include "formats/csr_bound/csr_bound.hpp"
 
 namespace autospmv::formats::csr_bound::device {
@@ -152,11 +153,11 @@ class CsrBoundOperator final : public Operator<T> {
   CsrBoundOperator(const CsrView<T>& matrix, const Shape& shape, Place place, Stream stream)
       : matrix_(matrix),
         shape_(shape),
-        bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, shape.length)), place),
-        turns_(place) {
+        bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, shape.length)), place) {
     if (matrix.rows == 0) return;
     // No row goes on from a single fragment.
-    if (shape.merge && bounds_.size() > 1) parts_ = Array<T>(2 * bounds_.size(), place);
+    const auto parts = 2 * bounds_.size();
+    if (shape.merge && bounds_.size() > 1) parts_.emplace(place, [=] { return Array<T>(parts, place); });
     std::visit(
         [&](const auto* row_ptr) {
           bounds_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(
@@ -170,14 +171,11 @@ class CsrBoundOperator final : public Operator<T> {
     if (matrix_.rows == 0) return;
     std::visit(
         [&](const auto* row_ptr) {
-          if (parts_.empty()) {
-            multiply<false>(row_ptr, alpha, x, beta, y, stream);
-          } else {
-            turns_.take(stream, [&] {
-              multiply<true>(row_ptr, alpha, x, beta, y, stream);
-              merge(row_ptr, alpha, beta, y, stream);
-            });
-          }
+          if (!parts_) return multiply<false>(row_ptr, nullptr, alpha, x, beta, y, stream);
+          parts_->use(stream, [&](Array<T>& parts) {
+            multiply<true>(row_ptr, parts.data(), alpha, x, beta, y, stream);
+            merge(row_ptr, parts.data(), alpha, beta, y, stream);
+          });
         },
         matrix_.row_ptr);
   }
@@ -187,38 +185,34 @@ class CsrBoundOperator final : public Operator<T> {
     return true;
   }
 
-  [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes() + parts_.bytes(); }
+  [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes() + (parts_ ? parts_->bytes() : 0); }
 
  private:
   [[nodiscard]] std::int64_t fragments() const { return static_cast<std::int64_t>(bounds_.size()); }
   [[nodiscard]] Bounds bounds() const { return {bounds_.data(), fragments(), shape_.length}; }
 
   template <bool merging, class Offset>
-  void multiply(const Offset* row_ptr, T alpha, const T* x, T beta, T* y, Stream stream) const {
+  void multiply(const Offset* row_ptr, T* parts, T alpha, const T* x, T beta, T* y, Stream stream) const {
     const auto grid = cuda::grid_for(fragments() * shape_.block, shape_.block);
     const int log_threads = shape_.threads == 0 ? -1 : std::countr_zero(static_cast<unsigned>(shape_.threads));
     const auto shared_bytes = static_cast<std::size_t>(shape_.length) * sizeof(T);
     fragments_kernel<merging><<<grid, shape_.block, shared_bytes, stream.handle>>>(
         matrix_, row_ptr, policy_for<T>(matrix_.bytes(), matrix_.rows, matrix_.cols), bounds(), log_threads, alpha, x,
-        beta, y, scratch());
+        beta, y, parts);
     cuda::check_launch();
   }
 
   template <class Offset>
-  void merge(const Offset* row_ptr, T alpha, T beta, T* y, Stream stream) const {
-    merge_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(row_ptr, bounds(),
-                                                                                         parts_.data(), alpha, beta, y);
+  void merge(const Offset* row_ptr, const T* parts, T alpha, T beta, T* y, Stream stream) const {
+    merge_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(row_ptr, bounds(), parts,
+                                                                                         alpha, beta, y);
     cuda::check_launch();
   }
-
-  // A product changes nothing of the operator but its scratch memory.
-  [[nodiscard]] T* scratch() const { return const_cast<T*>(parts_.data()); }
 
   CsrView<T> matrix_;
   Shape shape_;
   Array<Bound> bounds_;
-  Array<T> parts_;  // scratch, only where there is something to merge
-  Turns turns_;
+  std::optional<Scratch<Array<T>>> parts_;  // only where there is something to merge
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
-#include "formats/common/turns.hpp"
+#include "formats/common/scratch.hpp"
 
 namespace autospmv::formats::csr_gathered::device {
 
@@ -65,13 +65,15 @@ template <class T>
 class CsrGatheredOperator final : public Operator<T> {
  public:
   CsrGatheredOperator(const CsrView<T>& matrix, const Shape& shape, Place place)
-      : matrix_(matrix), shape_(shape), gathered_(static_cast<std::size_t>(matrix.nnz), place), turns_(place) {}
+      : matrix_(matrix),
+        shape_(shape),
+        gathered_(place, [size = static_cast<std::size_t>(matrix.nnz), place] { return Array<T>(size, place); }) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     if (matrix_.rows == 0) return;
-    turns_.take(stream, [&] {
-      gather(x, stream);
-      multiply(alpha, beta, y, stream);
+    gathered_.use(stream, [&](Array<T>& gathered) {
+      gather(x, gathered, stream);
+      multiply(gathered, alpha, beta, y, stream);
     });
   }
 
@@ -83,22 +85,22 @@ class CsrGatheredOperator final : public Operator<T> {
   [[nodiscard]] std::int64_t bytes() const override { return gathered_.bytes(); }
 
  private:
-  void gather(const T* x, Stream stream) const {
+  void gather(const T* x, Array<T>& gathered, Stream stream) const {
     if (matrix_.nnz == 0) return;
     const auto grid = cuda::grid_for((matrix_.nnz + unroll - 1) / unroll, shape_.block);
     gather_kernel<<<grid, shape_.block, 0, stream.handle>>>(FullColumns{matrix_.col_idx, policy()}, matrix_.nnz, x,
-                                                            scratch());
+                                                            gathered.data());
     cuda::check_launch();
   }
 
-  void multiply(T alpha, T beta, T* y, Stream stream) const {
+  void multiply(const Array<T>& gathered, T alpha, T beta, T* y, Stream stream) const {
     const auto grid = cuda::grid_for(matrix_.rows * shape_.threads, shape_.block);
     const int log_threads = std::countr_zero(static_cast<unsigned>(shape_.threads));
     std::visit(
         [&](const auto* row_ptr) {
           multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(matrix_.rows, row_ptr,
                                                                     FullValues<T>{matrix_.values, policy()},
-                                                                    gathered_.data(), log_threads, alpha, beta, y);
+                                                                    gathered.data(), log_threads, alpha, beta, y);
         },
         matrix_.row_ptr);
     cuda::check_launch();
@@ -109,13 +111,9 @@ class CsrGatheredOperator final : public Operator<T> {
     return policy_for<T>(matrix_.bytes(), matrix_.rows, matrix_.cols + matrix_.nnz);
   }
 
-  // A product changes nothing of the operator but its scratch memory.
-  [[nodiscard]] T* scratch() const { return const_cast<T*>(gathered_.data()); }
-
   CsrView<T> matrix_;
   Shape shape_;
-  Array<T> gathered_;
-  Turns turns_;
+  Scratch<Array<T>> gathered_;
 };
 
 }  // namespace

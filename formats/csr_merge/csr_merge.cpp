@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -13,8 +14,8 @@
 #include "formats/common/hub_columns.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
+#include "formats/common/scratch.hpp"
 #include "formats/common/simd.hpp"
-#include "formats/common/turns.hpp"
 
 namespace autospmv::formats::csr_merge {
 
@@ -94,16 +95,22 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, int lanes, 
 
 namespace {
 
+/// What a product writes beside y.
+template <class T>
+struct Notes {
+  Parts<T> parts;
+  Array<T> x;  ///< in the order of hub columns
+
+  [[nodiscard]] std::int64_t bytes() const { return parts.bytes() + x.bytes(); }
+};
+
 template <class T>
 class MergeOperator final : public Operator<T> {
  public:
   MergeOperator(const CsrView<T>& matrix, int host_lanes, Place place)
-      : matrix_(matrix), host_lanes_(host_lanes), place_(place), turns_(place) {}
+      : matrix_(matrix), host_lanes_(host_lanes), place_(place) {}
 
-  void use_hub_columns(Stream stream) {
-    hub_ = HubColumns<T>(matrix_, place_, stream);
-    has_hub_ = true;
-  }
+  void use_hub_columns(Stream stream) { hub_.emplace(matrix_, place_, stream); }
 
   /// CUDA; false where the values need more bits. Waits for the stream where there is something to encode.
   bool lay_tiles([[maybe_unused]] const TileShape& shape, int value_bits, Stream stream) {
@@ -111,12 +118,22 @@ class MergeOperator final : public Operator<T> {
     return encode_values_of(matrix_, values_, value_bits, place_, stream);
   }
 
+  /// Once all of the above is there.
+  void take_notes() {
+    if (hub_ || tiles_.blocks > 1) {
+      scratch_ = std::make_unique<Scratch<Notes<T>>>(place_, [this] { return make_notes(); });
+    } else {
+      unread_ = make_notes();
+    }
+  }
+
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     if (matrix_.rows == 0) return;
-    if (!has_hub_ && !tiles_.has_scratch()) return multiply(matrix_.col_idx, alpha, x, beta, y, stream);
-    turns_.take(stream, [&] {
-      if (!has_hub_) return multiply(matrix_.col_idx, alpha, x, beta, y, stream);
-      multiply(hub_.columns(), alpha, hub_.reorder(x, stream), beta, y, stream);
+    if (!scratch_) return multiply(matrix_.col_idx, unread_, alpha, x, beta, y, stream);
+    scratch_->use(stream, [&](Notes<T>& notes) {
+      if (!hub_) return multiply(matrix_.col_idx, notes, alpha, x, beta, y, stream);
+      hub_->reorder(x, notes.x, stream);
+      multiply(hub_->columns(), notes, alpha, notes.x.data(), beta, y, stream);
     });
   }
 
@@ -127,13 +144,26 @@ class MergeOperator final : public Operator<T> {
 
   [[nodiscard]] bool takes_any_values() const override { return values_.in_full(); }
 
-  [[nodiscard]] std::int64_t bytes() const override { return hub_.bytes() + tiles_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return (hub_ ? hub_->bytes() : 0) + tiles_.bytes() + values_.bytes() + unread_.bytes() +
+           (scratch_ ? scratch_->bytes() : 0);
+  }
 
  private:
-  void multiply(const std::int32_t* columns, T alpha, const T* x, T beta, T* y, [[maybe_unused]] Stream stream) const {
+  [[nodiscard]] Notes<T> make_notes() const {
+    Notes<T> notes;
+    if constexpr (built_with_cuda) {
+      if (tiles_.blocks > 0) notes.parts = device::make_parts<T>(tiles_, place_, setup_stream(place_));
+    }
+    if (hub_) notes.x = hub_->make_x();
+    return notes;
+  }
+
+  void multiply(const std::int32_t* columns, [[maybe_unused]] Notes<T>& notes, T alpha, const T* x, T beta, T* y,
+                [[maybe_unused]] Stream stream) const {
     if constexpr (built_with_cuda) {
       if (place_.backend == Backend::cuda) {
-        device::multiply(matrix_, columns, values_, tiles_, alpha, x, beta, y, stream);
+        device::multiply(matrix_, columns, values_, tiles_, notes.parts, alpha, x, beta, y, stream);
         return;
       }
     }
@@ -143,11 +173,11 @@ class MergeOperator final : public Operator<T> {
   CsrView<T> matrix_;
   int host_lanes_;
   Place place_;
-  bool has_hub_ = false;
-  HubColumns<T> hub_;
-  Tiles<T> tiles_;
+  std::optional<HubColumns<T>> hub_;
+  Tiles tiles_;
   EncodedValues<T> values_;
-  mutable Turns turns_;
+  mutable Notes<T> unread_;  ///< of all products together, where nobody reads what they write
+  std::unique_ptr<Scratch<Notes<T>>> scratch_;
 };
 
 template <class T>
@@ -223,6 +253,7 @@ class CsrMerge final : public Format<T> {
       const auto value_bits = static_cast<int>(params["value_bits"]);
       if (!built->lay_tiles(shape_of(params), value_bits, stream)) return Refusal{"values: more bits are needed"};
     }
+    built->take_notes();
     synchronize(device, stream);
     return std::unique_ptr<Operator<T>>(std::move(built));
   }

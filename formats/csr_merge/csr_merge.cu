@@ -274,8 +274,8 @@ __global__ void fix_up_kernel(TilesView<T> tiles, std::int32_t blocks, int tiles
 }  // namespace
 
 template <class T>
-Tiles<T> lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, Stream stream) {
-  Tiles<T> tiles;
+Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, Stream stream) {
+  Tiles tiles;
   tiles.shape = shape;
   const auto steps = matrix.rows + matrix.nnz;
   const auto tile_steps = shape.tile_steps();
@@ -285,12 +285,8 @@ Tiles<T> lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place
   const auto filled = (steps + tile_steps - 1) / tile_steps * tile_steps;
   tiles.path = Array<std::uint32_t>(static_cast<std::size_t>(path_words(count * tile_steps)), place);
   tiles.rows = Array<std::int32_t>(static_cast<std::size_t>(count) + 1, place);
-  const auto blocks = static_cast<std::size_t>(tiles.blocks);
-  tiles.crossings = Array<Crossing>(blocks, place);
-  tiles.parts = Array<T>(2 * blocks, place);
-  tiles.parts_arrived = Array<std::int32_t>(blocks, place);
+  tiles.crossings = Array<Crossing>(static_cast<std::size_t>(tiles.blocks), place);
   fill_bytes(tiles.path.data(), 0, static_cast<std::size_t>(tiles.path.bytes()), place, stream);
-  fill_bytes(tiles.parts_arrived.data(), 0, static_cast<std::size_t>(tiles.parts_arrived.bytes()), place, stream);
   const auto filled_rows = filled - matrix.nnz;
   std::visit(
       [&](const auto* row_ptr) {
@@ -307,17 +303,20 @@ Tiles<T> lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place
 }
 
 template <class T>
-void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const EncodedValues<T>& values,
-              const Tiles<T>& tiles, T alpha, const T* x, T beta, T* y, Stream stream) {
+Parts<T> make_parts(const Tiles& tiles, Place place, Stream stream) {
+  const auto blocks = static_cast<std::size_t>(tiles.blocks);
+  Parts<T> parts{Array<T>(2 * blocks, place), Array<std::int32_t>(blocks, place)};
+  fill_bytes(parts.arrived.data(), 0, static_cast<std::size_t>(parts.arrived.bytes()), place, stream);
+  return parts;
+}
+
+template <class T>
+void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const EncodedValues<T>& values, const Tiles& tiles,
+              Parts<T>& parts, T alpha, const T* x, T beta, T* y, Stream stream) {
   const auto& shape = tiles.shape;
-  // Parts and counters are the product's scratch, not its matrix.
-  auto* arrived = shape.one_kernel ? const_cast<std::int32_t*>(tiles.parts_arrived.data()) : nullptr;
-  const TilesView<T> view{matrix.rows + matrix.nnz,
-                          tiles.path.data(),
-                          tiles.rows.data(),
-                          tiles.crossings.data(),
-                          const_cast<T*>(tiles.parts.data()),
-                          arrived};
+  const TilesView<T> view{matrix.rows + matrix.nnz, tiles.path.data(),
+                          tiles.rows.data(),        tiles.crossings.data(),
+                          parts.sums.data(),        shape.one_kernel ? parts.arrived.data() : nullptr};
   const Output<T> out{alpha, beta, y};
   const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
   dispatch<3, 7, 11, 15>(shape.items, [&](auto items) {
@@ -334,9 +333,10 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const Encod
   cuda::check_launch();
 }
 
-#define AUTOSPMV_MERGE(T)                                                                                     \
-  template Tiles<T> lay_tiles(const CsrView<T>&, const TileShape&, Place, Stream);                            \
-  template void multiply(const CsrView<T>&, const std::int32_t*, const EncodedValues<T>&, const Tiles<T>&, T, \
+#define AUTOSPMV_MERGE(T)                                                                                             \
+  template Tiles lay_tiles(const CsrView<T>&, const TileShape&, Place, Stream);                                       \
+  template Parts<T> make_parts(const Tiles&, Place, Stream);                                                          \
+  template void multiply(const CsrView<T>&, const std::int32_t*, const EncodedValues<T>&, const Tiles&, Parts<T>&, T, \
                          const T*, T, T*, Stream);
 AUTOSPMV_MERGE(float)
 AUTOSPMV_MERGE(double)

@@ -46,34 +46,39 @@ struct TileShape {
 /// Tiles and blocks are counted in 32 bits.
 inline constexpr std::int64_t most_tiles = std::numeric_limits<std::int32_t>::max() - 64;
 
-/// CUDA: the path of a matrix, and what the blocks of a product leave for each other.
-template <class T>
+/// CUDA: the path of a matrix.
 struct Tiles {
   TileShape shape;
   std::int32_t blocks = 0;
   Array<std::uint32_t> path;
-  Array<std::int32_t> rows;           ///< at the beginning of every tile, and past the last
-  Array<Crossing> crossings;          ///< of the row at the beginning of every block
-  Array<T> parts;                     ///< of every block: of the row that it begins in, of the row that it stops in
-  Array<std::int32_t> parts_arrived;  ///< at the last block of a row that crosses blocks; 0 between products
+  Array<std::int32_t> rows;   ///< at the beginning of every tile, and past the last
+  Array<Crossing> crossings;  ///< of the row at the beginning of every block
 
-  /// Products of more than one block share the parts.
-  [[nodiscard]] bool has_scratch() const { return blocks > 1; }
-  [[nodiscard]] std::int64_t bytes() const {
-    return path.bytes() + rows.bytes() + crossings.bytes() + parts.bytes() + parts_arrived.bytes();
-  }
+  [[nodiscard]] std::int64_t bytes() const { return path.bytes() + rows.bytes() + crossings.bytes(); }
+};
+
+/// CUDA: what the blocks of a product leave for each other. A block that is the only one writes what nobody reads.
+template <class T>
+struct Parts {
+  Array<T> sums;                ///< of every block: of the row that it begins in, of the row that it stops in
+  Array<std::int32_t> arrived;  ///< at the last block of a row that crosses blocks; 0 between products
+
+  [[nodiscard]] std::int64_t bytes() const { return sums.bytes() + arrived.bytes(); }
 };
 
 namespace device {
 
 /// Writes down the path of a matrix with rows, in the order of the stream.
 template <class T>
-Tiles<T> lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, Stream stream);
+Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, Stream stream);
 
-/// `columns` are those of the matrix, or others in their places. One product at a time where the tiles have scratch.
 template <class T>
-void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const EncodedValues<T>& values,
-              const Tiles<T>& tiles, T alpha, const T* x, T beta, T* y, Stream stream);
+Parts<T> make_parts(const Tiles& tiles, Place place, Stream stream);
+
+/// `columns` are those of the matrix, or others in their places.
+template <class T>
+void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const EncodedValues<T>& values, const Tiles& tiles,
+              Parts<T>& parts, T alpha, const T* x, T beta, T* y, Stream stream);
 
 }  // namespace device
 

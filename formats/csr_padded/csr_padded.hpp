@@ -14,9 +14,9 @@
 
 #include <cstdint>
 
+#include "autospmv/stream.hpp"
 #include "core/array.hpp"
 #include "core/csr.hpp"
-#include "core/stream.hpp"
 
 namespace autospmv::formats::csr_padded {
 

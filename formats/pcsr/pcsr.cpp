@@ -4,7 +4,7 @@
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/turns.hpp"
+#include "formats/common/scratch.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats::pcsr {
@@ -39,18 +39,17 @@ class PcsrOperator final : public Operator<T> {
       : matrix_(matrix),
         shape_(shape),
         place_(place),
-        products_(static_cast<std::size_t>(matrix.nnz), place),
-        turns_(place) {}
+        products_(place, [size = static_cast<std::size_t>(matrix.nnz), place] { return Array<T>(size, place); }) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
-    turns_.take(stream, [&] {
+    products_.use(stream, [&](Array<T>& products) {
       if constexpr (built_with_cuda) {
         if (place_.backend == Backend::cuda) {
-          device::multiply(matrix_, shape_, products_.data(), alpha, x, beta, y, stream);
+          device::multiply(matrix_, shape_, products.data(), alpha, x, beta, y, stream);
           return;
         }
       }
-      host::multiply(matrix_, products_.data(), alpha, x, beta, y);
+      host::multiply(matrix_, products.data(), alpha, x, beta, y);
     });
   }
 
@@ -65,8 +64,7 @@ class PcsrOperator final : public Operator<T> {
   CsrView<T> matrix_;
   Shape shape_;
   Place place_;
-  mutable Array<T> products_;  ///< by one product at a time
-  Turns turns_;
+  Scratch<Array<T>> products_;
 };
 
 template <class T>

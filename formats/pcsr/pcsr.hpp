@@ -7,7 +7,7 @@
 //                                                 dx ex       thread 1 adds two
 //
 // The products are written and read once more than in any other format, which is what ipcsr improves upon. They are
-// scratch memory of the operator: products that run at once take turns.
+// scratch memory: products that run at once take turns.
 //
 // Source: Gao, Liang, Wang, "Research on the conjugate gradient algorithm with a modified incomplete Cholesky
 // preconditioner on GPU", 2014, as given in Gao, Qi, He, "Efficient CSR-based sparse matrix-vector multiplication on

@@ -1,4 +1,5 @@
-// Products that are captured into graphs, by every format with every choice of its parameters: new values reach them.
+// Products that are captured into graphs, by every format with every choice of its parameters: new values reach them,
+// and they have scratch memory of their own.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -183,6 +184,133 @@ TEST_F(NewValuesOfGraphs, SymmetricStill) {
   auto values = source.values;
   for (auto& value : values) value *= 3;
   expect_new_values(source, values);
+}
+
+// ---- Several graphs of one operator, and eager products beside them.
+
+/// x, y = A x, and what that should be.
+struct Problem {
+  Array<double> x;
+  Array<double> y;
+  Reference reference;
+};
+
+class Event {
+ public:
+  Event() { cuda::check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  ~Event() { cuda::ignore(cudaEventDestroy(event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void order(const OwnStream& later, const OwnStream& earlier) const {
+    cuda::check(cudaEventRecord(event_, earlier.get().handle));
+    cuda::check(cudaStreamWaitEvent(later.get().handle, event_, 0));
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class ManyGraphs : public Graphs {
+ protected:
+  [[nodiscard]] Problem problem(std::uint64_t seed) const {
+    auto x = random_x(seed);
+    auto reference = reference_product<double>(matrix_->on(device_), 1, x.data(), 0, nullptr, device_);
+    return {std::move(x), empty_y(), std::move(reference)};
+  }
+
+  static void give(const Operator<double>& op, Problem& to, const OwnStream& stream) {
+    op.apply(1, to.x.data(), 0, to.y.data(), stream.get());
+  }
+
+  // Two graphs, one of two branches, and eager products in two streams, all at once.
+  void expect_right_at_once(const HostCsr<double>& source) {
+    const DeviceScope scope(device_);
+    set_matrix(source);
+    std::vector<Problem> problems;
+    for (std::uint64_t i = 0; i < 6; ++i) problems.push_back(problem(i));
+    const std::vector<OwnStream> streams(problems.size());
+    for_each_operator([&](Operator<double>& op) {
+      const Graph first(streams[0].get(), [&] { give(op, problems[0], streams[0]); });
+      const Graph second(streams[1].get(), [&] { give(op, problems[1], streams[1]); });
+      const Event fork;
+      const Event join;
+      const Graph forked(streams[2].get(), [&] {
+        fork.order(streams[3], streams[2]);
+        give(op, problems[2], streams[2]);
+        give(op, problems[3], streams[3]);
+        join.order(streams[2], streams[3]);
+      });
+      for (int round = 0; round < 5; ++round) {
+        for (auto& to : problems) clear(to.y, setup_stream(device_));
+        synchronize(device_);
+        for (int i = 0; i < 10; ++i) {
+          first.launch(streams[0].get());
+          second.launch(streams[1].get());
+          forked.launch(streams[2].get());
+          give(op, problems[4], streams[4]);
+          give(op, problems[5], streams[5]);
+        }
+        synchronize(device_);
+        for (std::size_t i = 0; i < problems.size(); ++i) {
+          const auto& to = problems[i];
+          const auto comparison = compare(matrix_->on(device_), to.reference, to.y.data(), device_);
+          EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows of product " << i;
+        }
+      }
+    });
+  }
+};
+
+TEST_F(ManyGraphs, AreRightAtOnce) { expect_right_at_once(generate<double>("gen:rmat:16")); }
+
+// What all of the vendor's formats take.
+TEST_F(ManyGraphs, OfADenseMatrixAreRightAtOnce) { expect_right_at_once(generate<double>("gen:dense:256")); }
+
+TEST_F(ManyGraphs, HaveScratchMemoryOfTheirOwnAsLongAsTheyLive) {
+  const DeviceScope scope(device_);
+  set_matrix(generate<double>("gen:rmat:16"));
+  auto to = problem(3);
+  const OwnStream stream;
+  int with_scratch = 0;
+  for_each_operator([&](Operator<double>& op) {
+    const auto capture = [&] { return std::make_unique<Graph>(stream.get(), [&] { give(op, to, stream); }); };
+    const auto before = op.bytes();
+    auto first = capture();
+    const auto part = op.bytes() - before;
+    if (part == 0) return;
+    ++with_scratch;
+    auto second = capture();
+    EXPECT_EQ(op.bytes(), before + 2 * part);
+    first.reset();
+    second.reset();
+    for (int i = 0; i < 1000; ++i) {
+      const auto again = capture();
+      again->launch(stream.get());
+      stream.wait();
+    }
+    // A thread of the driver's tells that graphs are gone, some time after they are.
+    EXPECT_LE(op.bytes(), before + 32 * part);
+  });
+  EXPECT_GT(with_scratch, 0);
+}
+
+TEST_F(ManyGraphs, MayOutliveTheirOperator) {
+  const DeviceScope scope(device_);
+  set_matrix(generate<double>("gen:rmat:12"));
+  auto to = problem(3);
+  const OwnStream stream;
+  const auto* pcsr = find_format<double>("pcsr");
+  const auto params = pcsr->params(features_, device_).combinations().front();
+  for (int i = 0; i < 10; ++i) {
+    auto built = pcsr->build(matrix_->on(device_), params, device_);
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    const Graph product(stream.get(), [&] { give(**built, to, stream); });
+    product.launch(stream.get());
+    stream.wait();
+    expect_right(to.x, to.y);
+    built->reset();
+  }
 }
 
 }  // namespace

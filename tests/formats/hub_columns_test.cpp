@@ -47,10 +47,10 @@ void expect_renumbered(const HostCsr<double>& source, const Device& device) {
   }
   const auto x = make_x<double>(source.cols, Entries::finite, 3);
   const auto x_there = Array<double>::copy_of(x, device);
-  const auto* reordered = hub.reorder(x_there.data(), setup_stream(device));
-  std::vector<double> copy(order.size());
-  copy_bytes(copy.data(), reordered, copy.size() * sizeof(double), device, setup_stream(device));
-  synchronize(device, setup_stream(device));
+  auto reordered = hub.make_x();
+  hub.reorder(x_there.data(), reordered, setup_stream(device));
+  const auto copy = reordered.to_vector();
+  ASSERT_EQ(copy.size(), order.size());
   for (std::size_t i = 0; i < copy.size(); ++i) EXPECT_EQ(copy[i], x[static_cast<std::size_t>(order[i])]);
 }
 

@@ -1,0 +1,72 @@
+#include "formats/common/scratch.hpp"
+
+#include "core/cuda/check.hpp"
+
+namespace autospmv::formats::device {
+
+namespace {
+
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { cuda::check(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCapture() { cuda::ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+using Held = std::shared_ptr<std::atomic<bool>>;
+
+// Called by a thread of the driver's, which may not call CUDA.
+void CUDART_CB let_go(void* data) {
+  const std::unique_ptr<Held> held(static_cast<Held*>(data));
+  **held = false;
+}
+
+}  // namespace
+
+Capture capture_of(Stream stream) {
+  cudaStreamCaptureStatus status{};
+  unsigned long long id = 0;
+  unsigned long long stream_id = 0;
+  cudaGraph_t graph = nullptr;
+  cuda::check(cudaStreamGetCaptureInfo(stream.handle, &status, &id, &graph, nullptr, nullptr, nullptr));
+  cuda::check(cudaStreamGetId(stream.handle, &stream_id));
+  if (status != cudaStreamCaptureStatusActive) return {0, stream_id, nullptr};
+  return {id, stream_id, graph};
+}
+
+void set_up_during_capture(Place place, const std::function<void()>& body) {
+  const DeviceScope scope(place);
+  const RelaxedCapture relaxed;
+  body();
+  synchronize(place, setup_stream(place));
+}
+
+void hold(CUgraph_st* graph, const Held& held) {
+  auto data = std::make_unique<Held>(held);
+  cudaUserObject_t object = nullptr;
+  cuda::check(cudaUserObjectCreate(&object, data.get(), let_go, 1, cudaUserObjectNoDestructorSync));
+  *held = true;
+  static_cast<void>(data.release());  // the object's, which lets go when the last reference to it does
+  const auto retained = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+  if (retained != cudaSuccess) cuda::ignore(cudaUserObjectRelease(object, 1));
+  cuda::check(retained);
+}
+
+CUevent_st* create_event(Place place) {
+  const DeviceScope scope(place);
+  cudaEvent_t event = nullptr;
+  cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return event;
+}
+
+void destroy_event(CUevent_st* event) noexcept { cuda::ignore(cudaEventDestroy(event)); }
+
+void wait_for(CUevent_st* event, Stream stream) { cuda::check(cudaStreamWaitEvent(stream.handle, event, 0)); }
+
+void record(CUevent_st* event, Stream stream) { cuda::check(cudaEventRecord(event, stream.handle)); }
+
+}  // namespace autospmv::formats::device
