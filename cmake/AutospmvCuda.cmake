@@ -1,16 +1,18 @@
-# Finds CUDA or leaves it out. Afterwards AUTOSPMV_WITH_CUDA says which.
+# Finds CUDA or leaves it out. Afterwards AUTOSPMV_WITH_CUDA says which, and cuda.txt in the build directory, in a line.
 
 set(AUTOSPMV_WITH_CUDA OFF)
 if(NOT AUTOSPMV_CUDA MATCHES "^(ON|OFF|AUTO)$")
   message(FATAL_ERROR "AUTOSPMV_CUDA is '${AUTOSPMV_CUDA}'; it takes ON, OFF or AUTO")
 endif()
-if(AUTOSPMV_CUDA STREQUAL "OFF")
-  return()
-endif()
 
-# One real architecture, and one virtual one that the driver compiles for everything else from compute 7.5 on.
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90-real)
+function(autospmv_say_cuda text)
+  message(STATUS "CUDA: ${text}")
+  file(WRITE ${PROJECT_BINARY_DIR}/cuda.txt "CUDA: ${text}\n")
+endfunction()
+
+if(AUTOSPMV_CUDA STREQUAL "OFF")
+  autospmv_say_cuda("NOT COMPILED, AUTOSPMV_CUDA is OFF")
+  return()
 endif()
 
 include(CheckLanguage)
@@ -19,13 +21,25 @@ if(NOT CMAKE_CUDA_COMPILER)
   if(AUTOSPMV_CUDA STREQUAL "ON")
     message(FATAL_ERROR "AUTOSPMV_CUDA is ON and no CUDA compiler was found (is nvcc on the PATH?)")
   endif()
-  message(STATUS "No CUDA compiler: building the host backend only")
+  autospmv_say_cuda("NOT COMPILED, no nvcc was found")
   return()
+endif()
+
+# For the GPUs of this machine. Where they are not known, for one real architecture, and a virtual one that the driver
+# compiles for everything else from compute 7.5 on, which takes it minutes.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  include(AutospmvGpus)
+  autospmv_native_architectures(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_COMPILER})
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90-real)
+  endif()
 endif()
 
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 set(AUTOSPMV_WITH_CUDA ON)
+list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
+autospmv_say_cuda("compiled by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${architectures}")
 
 # CMake before 3.26 does not know that nvcc 13 takes C++20, and would silently compile C++17.
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)

@@ -25,6 +25,8 @@ function(autospmv_library name)
   add_library(autospmv_${name} STATIC ${ARG_SOURCES})
   target_include_directories(autospmv_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(autospmv_${name} PUBLIC ${ARG_DEPENDS})
-  set_target_properties(autospmv_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(autospmv_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   autospmv_compile_options(autospmv_${name})
 endfunction()

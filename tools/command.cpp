@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 void print_matrices(std::ostream& out) {
-  out << "\nMATRIX is a Matrix Market file (plain, compressed, or in a tar archive), a directory of such files,\n"
-         "- for standard input, or one of:\n";
+  out << '\n' << matrix_sources << '\n';
   for (const auto& kind : generator_table()) {
     constexpr int width = 40;
     out << "  " << std::left << std::setw(width) << kind.usage;
@@ -99,7 +98,8 @@ void print_help(std::ostream& out) {
   }
   print_matrices(out);
   out << "\nautospmv SUBCOMMAND --help explains the options of one; autospmv --version prints the version.\n"
-         "Exit status: 0, 1 where something failed, 2 where the command line is wrong.\n";
+         "Exit status: "
+      << exit_statuses << '\n';
 }
 
 void print_help(std::ostream& out, const Command& command) {

@@ -7,6 +7,7 @@
 #include "autospmv/version.h"
 #include "core/error.hpp"
 #include "tools/command.hpp"
+#include "tools/manual.hpp"
 #include "tools/report.hpp"
 
 namespace autospmv::tools {
@@ -42,6 +43,15 @@ int dispatch(std::vector<std::string> words) {
   }
   if (name == "--version") {
     std::cout << "autospmv " AUTOSPMV_VERSION << (built_with_cuda ? " (host, cuda)" : " (host)") << '\n';
+    return 0;
+  }
+  // For the build, which installs them.
+  if (name == "--manual") {
+    print_manual(std::cout);
+    return 0;
+  }
+  if (name == "--bash-completion") {
+    print_completion(std::cout);
     return 0;
   }
   const auto* command = find_command(name);

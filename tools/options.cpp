@@ -1,5 +1,6 @@
 #include "tools/options.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <ostream>
@@ -7,6 +8,7 @@
 #include <boost/program_options.hpp>
 
 #include "core/error.hpp"
+#include "formats/format.hpp"
 #include "tools/study.hpp"
 
 namespace autospmv::tools {
@@ -46,6 +48,29 @@ Effort parse_effort_option(const std::string& name) {
   if (const auto effort = parse_effort(name)) return *effort;
   throw InvalidArgument("effort '" + name +
                         "' is not one of 'cached', 'estimate', 'measure', 'exhaustive' and 'online'");
+}
+
+/// The names of these, whatever they are.
+template <class Range, class Name>
+std::vector<std::string> names(const Range& range, const Name& name) {
+  std::vector<std::string> list;
+  list.reserve(std::size(range));
+  for (const auto& element : range) list.emplace_back(name(element));
+  return list;
+}
+
+/// OptionInfo::values of the option of this name.
+std::vector<std::string> listed_values(std::string_view option) {
+  using enum Effort;
+  if (option == "value-type") return {std::string(value_type_name<float>()), std::string(value_type_name<double>())};
+  if (option == "values") return {"own", "random:", "float:"};
+  if (option == "backend") return {"auto", std::string(name_of(Backend::host)), std::string(name_of(Backend::cuda))};
+  if (option == "effort") {
+    return names(std::array{cached, estimate, measure, exhaustive, online}, [](Effort e) { return name_of(e); });
+  }
+  if (option == "format") return names(all_formats<double>(), [](const auto* format) { return format->info().name; });
+  if (option == "study") return names(all_studies(), [](const auto& study) { return study.name; });
+  return {};
 }
 
 void add_group(po::options_description& all, OptionGroup group, Options& options) {
@@ -142,6 +167,29 @@ Options parse_options(const std::vector<std::string>& words, std::span<const Opt
     throw InvalidArgument(error.what());
   }
   return options;
+}
+
+std::vector<OptionInfo> option_infos(std::span<const OptionGroup> groups) {
+  Options unused;
+  const auto described = describe(groups, unused);
+  std::vector<OptionInfo> infos;
+  infos.reserve(described.options().size());
+  for (const auto& option : described.options()) {
+    OptionInfo info{.name = option->canonical_display_name(po::command_line_style::allow_long),
+                    .letter = option->canonical_display_name(po::command_line_style::allow_dash_for_short),
+                    .placeholder = option->format_parameter(),
+                    .otherwise = {},
+                    .meaning = option->description(),
+                    .values = listed_values(option->long_name())};
+    if (info.letter.front() != '-') info.letter.clear();  // there is none, and it is the name
+    // "NAME (=default)"
+    if (const auto at = info.placeholder.find(" (="); at != std::string::npos) {
+      info.otherwise = info.placeholder.substr(at + 3, info.placeholder.size() - at - 4);
+      info.placeholder.resize(at);
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
 }
 
 void print_options(std::ostream& out, std::span<const OptionGroup> groups) {

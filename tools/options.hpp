@@ -63,4 +63,17 @@ Options parse_options(const std::vector<std::string>& words, std::span<const Opt
 /// The lines that explain the options.
 void print_options(std::ostream& out, std::span<const OptionGroup> groups);
 
+/// What these lines say of one.
+struct OptionInfo {
+  std::string name;         ///< "--effort"
+  std::string letter;       ///< "-o", or empty
+  std::string placeholder;  ///< "FILE"; empty: it takes no value
+  std::string otherwise;    ///< its default, where it has one
+  std::string meaning;
+  std::vector<std::string> values;  ///< all that it takes, or how they begin; none where they cannot be listed
+};
+
+/// Those of the groups, and those that every subcommand takes.
+std::vector<OptionInfo> option_infos(std::span<const OptionGroup> groups);
+
 }  // namespace autospmv::tools

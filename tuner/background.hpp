@@ -21,7 +21,7 @@ class Background {
 
   /// `begin` is the first that the thread does.
   explicit Background(
-      Task begin, Start start = [](Task task) { return std::thread(std::move(task)); });
+      Task begin, Start start = [](const Task& task) { return std::thread(task); });
   /// Ends as stop() does.
   ~Background();
   Background(const Background&) = delete;

@@ -1,0 +1,22 @@
+# autospmv_native_architectures(OUT NVCC): the CUDA architectures of this machine's GPUs, as CMAKE_CUDA_ARCHITECTURES
+# takes them. Empty where there is none, where the driver does not say, and where this nvcc does not know one of them.
+function(autospmv_native_architectures out nvcc)
+  set(${out} "" PARENT_SCOPE)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+    RESULT_VARIABLE failed OUTPUT_VARIABLE devices ERROR_QUIET)
+  if(failed)
+    return()
+  endif()
+  execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  set(architectures)
+  string(REGEX MATCHALL "[^\n]+" devices "${devices}")
+  foreach(device ${devices})
+    string(REPLACE "." "" architecture ${device})
+    if(NOT architecture MATCHES "^[0-9]+$" OR NOT known MATCHES "compute_${architecture}\n")
+      return()
+    endif()
+    list(APPEND architectures ${architecture}-real)
+  endforeach()
+  list(REMOVE_DUPLICATES architectures)
+  set(${out} "${architectures}" PARENT_SCOPE)
+endfunction()

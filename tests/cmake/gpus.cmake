@@ -1,0 +1,40 @@
+# The architectures that a build is for on machines with other GPUs than this one, by stand-ins for nvidia-smi and nvcc:
+#     cmake -P gpus.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/AutospmvGpus.cmake)
+
+execute_process(COMMAND mktemp -d OUTPUT_VARIABLE directory OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set(path $ENV{PATH})
+set(ENV{PATH} ${directory}:$ENV{PATH})
+
+function(stand_in name script)
+  file(WRITE ${directory}/${name} "#!/bin/sh\n${script}\n")
+  file(CHMOD ${directory}/${name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endfunction()
+
+function(expect what driver architectures)
+  stand_in(nvidia-smi "${driver}")
+  autospmv_native_architectures(found ${directory}/nvcc)
+  if(NOT "${found}" STREQUAL "${architectures}")
+    message(SEND_ERROR "${what}: '${found}', not '${architectures}'")
+  endif()
+endfunction()
+
+stand_in(nvcc "printf 'compute_75\\ncompute_90\\ncompute_100\\ncompute_120\\n'")
+expect("one device" "echo 9.0" "90-real")
+expect("equal ones and another" "printf '9.0\\n7.5\\n9.0\\n'" "90-real;75-real")
+expect("two digits" "echo 12.0" "120-real")
+expect("newer than nvcc" "echo 13.0" "")
+expect("the beginning of a known one" "echo 1.0" "")
+expect("one of two newer than nvcc" "printf '9.0\\n13.0\\n'" "")
+expect("a driver that does not say" "echo '[N/A]'" "")
+expect("no device" "echo 'No devices were found'; exit 6" "")
+expect("silence" "true" "")
+
+file(REMOVE ${directory}/nvidia-smi)
+set(ENV{PATH} ${directory})
+autospmv_native_architectures(found ${directory}/nvcc)
+if(found)
+  message(SEND_ERROR "no driver: '${found}'")
+endif()
+set(ENV{PATH} ${path})
+file(REMOVE_RECURSE ${directory})
