@@ -13,7 +13,7 @@
 
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/matrix.hpp"
+#include "core/matrix_data.hpp"
 #include "core/random.hpp"
 #include "core/reference.hpp"
 #include "features/features.hpp"
@@ -215,7 +215,7 @@ class ManyGraphs : public Graphs {
  protected:
   [[nodiscard]] Problem problem(std::uint64_t seed) const {
     auto x = random_x(seed);
-    auto reference = reference_product<double>(matrix_->on(device_), 1, x.data(), 0, nullptr, device_);
+    auto reference = reference_product<double>(data_of(*matrix_).on(device_), 1, x.data(), 0, nullptr, device_);
     return {std::move(x), empty_y(), std::move(reference)};
   }
 
@@ -254,7 +254,7 @@ class ManyGraphs : public Graphs {
         synchronize(device_);
         for (std::size_t i = 0; i < problems.size(); ++i) {
           const auto& to = problems[i];
-          const auto comparison = compare(matrix_->on(device_), to.reference, to.y.data(), device_);
+          const auto comparison = compare(data_of(*matrix_).on(device_), to.reference, to.y.data(), device_);
           EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows of product " << i;
         }
       }
@@ -303,7 +303,7 @@ TEST_F(ManyGraphs, MayOutliveTheirOperator) {
   const auto* pcsr = find_format<double>("pcsr");
   const auto params = pcsr->params(features_, device_).combinations().front();
   for (int i = 0; i < 10; ++i) {
-    auto built = pcsr->build(matrix_->on(device_), params, device_);
+    auto built = pcsr->build(data_of(*matrix_).on(device_), params, device_);
     ASSERT_TRUE(built.admitted()) << built.reason();
     const Graph product(stream.get(), [&] { give(**built, to, stream); });
     product.launch(stream.get());
