@@ -14,6 +14,7 @@
 #include "core/array.hpp"
 #include "core/cuda/check.hpp"
 #include "tests/tuner/support.hpp"
+#include "tuner/tuner.hpp"
 
 namespace autospmv {
 namespace {
