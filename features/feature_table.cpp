@@ -160,8 +160,9 @@ class Table {
   std::map<std::string_view, void (*)(Features&, double)> writes_;
 };
 
+// Never destroyed: contexts may be as static as it is, and use it in the background until they end.
 const Table& table() {
-  static const Table instance;
+  static const auto& instance = *new Table;
   return instance;
 }
 

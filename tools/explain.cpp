@@ -66,14 +66,6 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
   return rejections;
 }
 
-// Whether a trial passed, and within the limits: a faster one beyond them is no rival.
-bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits) {
-  const auto& m = trial.measurement;
-  const bool too_large = static_cast<double>(m.bytes) > limits.memory_factor * static_cast<double>(csr_bytes);
-  return m.outcome == Outcome::passed && m.warm.samples > 0 && !too_large &&
-         (trial.deterministic || !limits.deterministic);
-}
-
 template <Scalar T>
 Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, ProgressLine& progress) {
   const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));

@@ -7,7 +7,12 @@
 #include <cctype>
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <new>
+#include <utility>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
 
 namespace autospmv::tools {
 
@@ -43,14 +48,13 @@ std::string text_of(const std::exception& error) {
 }
 
 Logger make_logger(bool quiet) {
-  return [quiet](LogLevel level, std::string_view message) {
-    if (quiet && level == LogLevel::warning) return;
-    // A warning may come while the progress line stands.
-    std::string line = (on_terminal() ? std::string(erase_line) : std::string()) + "autospmv: ";
-    line += level == LogLevel::error ? "error: " : "warning: ";
-    line += message;
-    line += '\n';
-    std::cerr << line << std::flush;
+  auto logger = std::make_shared<spdlog::logger>("autospmv", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  // A warning may come while the progress line stands.
+  logger->set_pattern((on_terminal() ? std::string(erase_line) : std::string()) + "autospmv: %l: %v");
+  logger->set_level(quiet ? spdlog::level::err : spdlog::level::warn);
+  return [logger = std::move(logger)](LogLevel level, std::string_view message) {
+    // Bare text: as a format string, the braces of a message would be read as its fields.
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
   };
 }
 

@@ -7,7 +7,7 @@ jobs=$(nproc)
 # What CMakeLists.txt asks for, under the names that Debian and Ubuntu share.
 build_packages=(
   g++ cmake ninja-build
-  libarchive-dev libboost-program-options-dev libgtest-dev libsqlite3-dev nlohmann-json3-dev
+  libarchive-dev libboost-program-options-dev libgtest-dev libspdlog-dev libsqlite3-dev nlohmann-json3-dev
 )
 # clang-tidy reads omp.h from clang's own OpenMP.
 check_packages=(ccache clang-format clang-tidy groff-base libomp-dev pkgconf)

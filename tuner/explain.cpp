@@ -46,16 +46,8 @@ double total_of(const ExplainedCandidate& candidate, const Limits& limits) {
   return candidate.setup_seconds + static_cast<double>(limits.expected_calls) * candidate.seconds;
 }
 
-// A faster one beyond the limits is no rival.
-bool could_win(const TrialRecord& trial, double csr_bytes, const Limits& limits) {
-  const auto& measurement = trial.measurement;
-  return measurement.outcome == Outcome::passed && measurement.warm.samples > 0 &&
-         !(static_cast<double>(measurement.bytes) > limits.memory_factor * csr_bytes) &&
-         (trial.deterministic || !limits.deterministic);
-}
-
 template <class T>
-void add_trials(Explanation& explanation, const std::vector<TrialRecord>& trials, double csr_bytes,
+void add_trials(Explanation& explanation, const std::vector<TrialRecord>& trials, std::int64_t csr_bytes,
                 const Limits& limits) {
   for (const auto& trial : trials) {
     auto one = explained(trial);
@@ -137,14 +129,15 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   if (service == nullptr) return explanation;
 
   const DeviceScope scope(plan.place());
-  const double csr_bytes = formats::csr_bytes<T>(explanation.rows, explanation.nnz);
+  const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(explanation.rows, explanation.nnz));
   add_trials<T>(explanation, service->database().trials(origin.key, origin.limits, service->catalogue()), csr_bytes,
                 origin.limits);
   add_prospects(explanation, plan, *service);
   compare_with_rivals(explanation, origin.limits);
   if (explanation.choice.seconds > 0) {
     const double vectors = static_cast<double>((explanation.rows + explanation.cols) * std::int64_t{sizeof(T)});
-    explanation.copy_share = (csr_bytes + vectors) / explanation.choice.seconds / service->copy_bandwidth();
+    explanation.copy_share =
+        (static_cast<double>(csr_bytes) + vectors) / explanation.choice.seconds / service->copy_bandwidth();
   }
   return explanation;
 }

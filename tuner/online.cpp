@@ -131,7 +131,9 @@ void Online<T>::resume() {
     const RelaxedCapture relaxed(place_);
     steps_.resume();
   } catch (const Error& error) {
+    // The device cannot even be entered: nothing will be tried on it any more.
     service_->error(std::string("online tuning: ") + error.what());
+    settle();
   }
   const bool done = steps_.done();
   if (done) service_.reset();

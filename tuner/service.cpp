@@ -1,10 +1,12 @@
 #include "tuner/service.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <utility>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
 #include "formats/format.hpp"
@@ -15,10 +17,11 @@ namespace autospmv {
 namespace {
 
 Logger standard_logger() {
-  return [](LogLevel level, std::string_view message) {
-    // In one call, so that lines of several threads do not mix.
-    std::fprintf(stderr, "autospmv: %s: %.*s\n", level == LogLevel::error ? "error" : "warning",
-                 static_cast<int>(message.size()), message.data());
+  auto logger = std::make_shared<spdlog::logger>("autospmv", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("autospmv: %l: %v");
+  return [logger = std::move(logger)](LogLevel level, std::string_view message) {
+    // Bare text: as a format string, the braces of a message would be read as its fields.
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
   };
 }
 

@@ -18,6 +18,13 @@ double total_seconds(const Measurement& measurement, const Limits& limits) {
   return measurement.setup_seconds + static_cast<double>(limits.expected_calls) * measurement.warm.median;
 }
 
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits) {
+  const auto& measurement = trial.measurement;
+  const bool too_large = static_cast<double>(measurement.bytes) > limits.memory_factor * static_cast<double>(csr_bytes);
+  return measurement.outcome == Outcome::passed && measurement.warm.samples > 0 && !too_large &&
+         (trial.deterministic || !limits.deterministic);
+}
+
 // What suits values that take few bits does not suit others of the same pattern, and the other way round.
 template <class T>
 std::string kind_of_values(const CsrView<T>& matrix, const Device& device) {
@@ -281,11 +288,19 @@ bool Tuning<T>::is_baseline(const TrialRecord& record) const {
 
 template <class T>
 void Tuning<T>::choose() {
-  if (winner_ && plan_from(*winner_, result_.from_database ? "database" : "measured")) {
+  const char* source = result_.from_database ? "database" : "measured";
+  if (winner_ && plan_from(*winner_, source)) {
     result_.winner = winner_;
     return;
   }
   if (winner_) {
+    // It was measured with other values of this kind: symmetric ones, say.
+    for (const auto& trial : service_.database().trials(key_, limits_, service_.catalogue())) {
+      if (trial.candidate == winner_->candidate || !could_win(trial, view_.bytes(), limits_)) continue;
+      if (!plan_from(trial, source)) continue;
+      result_.winner = trial;
+      return;
+    }
     service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
   if (estimates() && plan_estimate()) return;

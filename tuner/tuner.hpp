@@ -102,4 +102,7 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 /// setup + calls x warm median, in seconds.
 double total_seconds(const Measurement& measurement, const Limits& limits);
 
+/// Whether a trial passed, and within the limits: a faster one beyond them is no rival.
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits);
+
 }  // namespace autospmv

@@ -351,6 +351,24 @@ TEST(Bench, MeasuresOrExplainsEveryCandidate) {
   for (const auto& record : bench(matrix, context, {"csr_vector"})) EXPECT_EQ(record.candidate.format, "csr_vector");
 }
 
+// Trials are filed by the bits that values take; that they are symmetric is not among what they are filed under.
+TEST(Tune, AWinnerThatOtherValuesDoNotFitMakesRoomForTheNext) {
+  const Context context(host_options());
+  const auto source = generate<double>("gen:fem:5:1");
+  auto values = source.values;
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = 1 + 1e-3 * static_cast<double>(k % 977);
+  auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, values);
+  const auto key = key_of(matrix, context);
+  (void)tune(matrix, context);
+  auto& database = service_of(context).database();
+  auto impossible = database.trials(key, {}).front();
+  const auto next = impossible.candidate;
+  impossible.candidate = {"dia", *Params::parse("symmetric=1")};
+  impossible.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
+  database.record(key, {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}}, std::vector{impossible});
+  EXPECT_EQ(make_plan(matrix, context, {.effort = Effort::cached}).choice(), next.text());
+}
+
 TEST(AutoSpmv, MultipliesEmptyMatrices) {
   const Context context(host_options());
   const std::vector<std::int32_t> row_ptr{0, 0, 0};
