@@ -66,7 +66,8 @@ int main() {
     }
     std::printf("autospmv %s, error %.1e\n%s", autospmv::version(), error, plan.explain().text().c_str());
     try {
-      plan(x, Vector(n - 1));
+      Vector too_short(n - 1);
+      plan(x, too_short);
     } catch (const autospmv::InvalidArgument&) {  // thrown in the library, caught here
       return error < 1e-6 ? 0 : 1;
     }
