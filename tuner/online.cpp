@@ -216,17 +216,23 @@ void Online<T>::abandon(const CsrView<T>& former, Stream stream) {
   unpin_runners(stream);
 }
 
+// Before any product sees the new values, so that none of their times is filed under the old kind.
 template <class T>
 void Online<T>::commit(const CsrView<T>& next, Stream stream) {
+  if (!settled() && !same_kind(next, stream)) end_search();
   if (updating_.empty()) updating_ = pin_runners();
   for (auto* runner : updating_) runner->op->commit(next, stream);
+  const bool moved =
+      std::any_of(updating_.begin(), updating_.end(), [](const auto* runner) { return runner->op->moved(); });
+  if (moved) end_search();
   unpin_runners(stream);
-  const bool same = settled() || same_kind(next, stream);
   const std::scoped_lock lock(mutex_);
   verifier_.reset();
-  const bool moved =
-      std::any_of(runners_.begin(), runners_.end(), [](const auto& runner) { return runner->op->moved(); });
-  if (same && !moved) return;
+}
+
+template <class T>
+void Online<T>::end_search() {
+  const std::scoped_lock lock(mutex_);
   other_kind_ = true;
   wake();
 }

@@ -173,6 +173,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   [[nodiscard]] std::vector<Runner*> pin_runners();
   void unpin_runners(Stream stream);
   [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
+  void end_search();
 
   // With mutex_ held.
   [[nodiscard]] bool has_ridden() const;
