@@ -85,10 +85,20 @@ const Context& context_of(const autospmv_context* handle) {
   return handle == nullptr ? Context::instance() : handle->context;
 }
 
-void check(autospmv_op op) {
-  if (op == AUTOSPMV_PLAIN) return;
-  if (op == AUTOSPMV_TRANSPOSED) throw Unsupported("this version has no transposed products");
-  throw InvalidArgument("no such operation: " + std::to_string(static_cast<int>(op)));
+/// What a caller passed as an enumeration: in C that may be any number, which C++ must not read as one.
+template <class Enumeration>
+int number_of(const Enumeration& value) {
+  int number = 0;
+  static_assert(sizeof value == sizeof number);
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+void check(const autospmv_op& op) {
+  const int number = number_of(op);
+  if (number == AUTOSPMV_PLAIN) return;
+  if (number == AUTOSPMV_TRANSPOSED) throw Unsupported("this version has no transposed products");
+  throw InvalidArgument("no such operation: " + std::to_string(number));
 }
 
 // --- Options ---
@@ -192,14 +202,14 @@ Matrix<T> make_matrix(const CsrArguments& csr) {
 }
 
 template <class T, class Offset>
-Matrix<T> make_matrix(const CsrArguments& csr, autospmv_type columns) {
+Matrix<T> make_matrix(const CsrArguments& csr, int columns) {
   if (columns == AUTOSPMV_I32) return make_matrix<T, Offset, std::int32_t>(csr);
   if (columns == AUTOSPMV_I64) return make_matrix<T, Offset, std::int64_t>(csr);
   throw InvalidArgument("columns are AUTOSPMV_I32 or AUTOSPMV_I64");
 }
 
 template <class T>
-Matrix<T> make_matrix(const CsrArguments& csr, autospmv_type offsets, autospmv_type columns) {
+Matrix<T> make_matrix(const CsrArguments& csr, int offsets, int columns) {
   if (offsets == AUTOSPMV_I32) return make_matrix<T, std::int32_t>(csr, columns);
   if (offsets == AUTOSPMV_I64) return make_matrix<T, std::int64_t>(csr, columns);
   throw InvalidArgument("offsets are AUTOSPMV_I32 or AUTOSPMV_I64");
@@ -250,10 +260,10 @@ autospmv_status autospmv_matrix_from_csr(int64_t rows, int64_t cols, int64_t nnz
                            .values = values,
                            .ownership = borrow != 0 ? Ownership::borrow : Ownership::copy,
                            .stream = stream_of(stream)};
-    if (values_type == AUTOSPMV_F32) {
-      *matrix = new autospmv_matrix{make_matrix<float>(csr, offsets, columns)};
-    } else if (values_type == AUTOSPMV_F64) {
-      *matrix = new autospmv_matrix{make_matrix<double>(csr, offsets, columns)};
+    if (number_of(values_type) == AUTOSPMV_F32) {
+      *matrix = new autospmv_matrix{make_matrix<float>(csr, number_of(offsets), number_of(columns))};
+    } else if (number_of(values_type) == AUTOSPMV_F64) {
+      *matrix = new autospmv_matrix{make_matrix<double>(csr, number_of(offsets), number_of(columns))};
     } else {
       throw InvalidArgument("values_type is AUTOSPMV_F32 or AUTOSPMV_F64");
     }

@@ -287,12 +287,27 @@ TEST_F(CInterface, TransposedProductsAreUnsupported) {
                  AUTOSPMV_UNSUPPORTED, "transposed");
 }
 
-TEST_F(CInterface, AnOperationThatIsNone) {
-  autospmv_op op = AUTOSPMV_PLAIN;
-  constexpr int none = 7;  // which C may pass and C++ not even make
-  static_assert(sizeof op == sizeof none);
-  std::memcpy(&op, &none, sizeof op);
-  expect_invalid(autospmv_plan(context_, matrix_, op), "7");
+/// A number that C may pass as an enumeration, and that C++ can not even make.
+template <class Enumeration>
+Enumeration no_value_of() {
+  Enumeration value{};
+  constexpr int none = 7;
+  static_assert(sizeof value == sizeof none);
+  std::memcpy(&value, &none, sizeof value);
+  return value;
+}
+
+TEST_F(CInterface, EnumerationsWithoutMeaning) {
+  const Example<> csr;
+  const auto none = no_value_of<autospmv_type>();
+  expect_invalid(autospmv_plan(context_, matrix_, no_value_of<autospmv_op>()), "7");
+  autospmv_matrix* matrix = nullptr;
+  expect_invalid(autospmv_matrix_from_csr(2, 3, 3, none, csr.row_ptr.data(), AUTOSPMV_I32, csr.col_idx.data(),
+                                          AUTOSPMV_F64, csr.values.data(), 0, nullptr, &matrix),
+                 "offsets");
+  expect_invalid(autospmv_matrix_from_csr(2, 3, 3, AUTOSPMV_I32, csr.row_ptr.data(), AUTOSPMV_I32, csr.col_idx.data(),
+                                          none, csr.values.data(), 0, nullptr, &matrix),
+                 "values_type");
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
