@@ -109,6 +109,7 @@ int wrong_products(Matrix<T> matrix, const detail::PlanState<T>& plan, const Ver
   std::atomic<int> wrong = 0;
   std::atomic<bool> done = false;
   std::vector<std::thread> all;
+  all.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&] {
       std::vector<T> y(versions.product(0).size());
