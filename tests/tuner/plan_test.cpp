@@ -17,13 +17,8 @@ namespace {
 using testing::host_options;
 using testing::is_product;
 using testing::make_matrix;
+using testing::ramp;
 using testing::TemporaryFolder;
-
-std::vector<double> ramp(std::int64_t size) {
-  std::vector<double> x(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1 + 0.001 * static_cast<double>(i);
-  return x;
-}
 
 TEST(Plan, Multiplies) {
   const Context context(host_options());

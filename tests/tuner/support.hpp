@@ -21,6 +21,13 @@ Matrix<T> make_matrix(const std::string& spec) {
   return Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
 }
 
+/// 1, 1/2, 1/3, ...
+inline std::vector<double> ramp(std::int64_t size) {
+  std::vector<double> x(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+  return x;
+}
+
 /// A context on the host that logs nothing; in memory unless a file is given.
 ContextOptions host_options(const std::filesystem::path& database = {});
 

@@ -19,13 +19,8 @@ namespace {
 using testing::host_options;
 using testing::is_product;
 using testing::make_matrix;
+using testing::ramp;
 using testing::TemporaryFolder;
-
-std::vector<double> ramp(std::int64_t size) {
-  std::vector<double> x(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
-  return x;
-}
 
 TEST(Tune, TriesOnceAndRemembers) {
   const TemporaryFolder folder;
