@@ -359,8 +359,10 @@ TEST(Tune, AWinnerThatOtherValuesDoNotFitMakesRoomForTheNext) {
   auto impossible = database.trials(key, {}).front();
   const auto next = impossible.candidate;
   impossible.candidate = {"dia", *Params::parse("symmetric=1")};
+  impossible.format_version = find_format<double>("dia")->info().version;
   impossible.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
   database.record(key, {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}}, std::vector{impossible});
+  EXPECT_EQ(database.winner(key, {}, format_catalogue())->candidate, impossible.candidate);
   EXPECT_EQ(make_plan(matrix, context, {.effort = Effort::cached}).choice(), next.text());
 }
 
