@@ -19,7 +19,6 @@ bool Background::started() {
   if (thread_.joinable()) return true;
   try {
     thread_ = start_([this] { work(); });
-    id_ = thread_.get_id();
   } catch (const std::exception&) {
     return false;
   }
@@ -48,11 +47,6 @@ void Background::stop() {
   changed_.notify_all();
   dropped.clear();
   if (ended.joinable()) ended.join();
-}
-
-bool Background::is_current() const {
-  const std::scoped_lock lock(mutex_);
-  return std::this_thread::get_id() == id_;
 }
 
 void Background::work() {

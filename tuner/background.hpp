@@ -37,21 +37,17 @@ class Background {
   /// Returns when the task in hand has ended; those that wait are let go of, and no more are taken.
   void stop();
 
-  /// Whether the calling thread is the one that runs the tasks.
-  [[nodiscard]] bool is_current() const;
-
  private:
   [[nodiscard]] bool started();  // with mutex_ held
   void work();
 
   Task begin_;
   Start start_;
-  mutable std::mutex mutex_;  // guards everything below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::multimap<Clock::time_point, Task> tasks_;  // by when they may run, in the order of their posting
   bool ending_ = false;
   std::thread thread_;
-  std::thread::id id_;
 };
 
 }  // namespace autospmv

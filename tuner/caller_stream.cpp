@@ -37,14 +37,4 @@ std::uint64_t stream_id(Place place, Stream stream) {
   return 0;
 }
 
-RelaxedCapture::RelaxedCapture(Place place) {
-  if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) previous_ = cuda::relax_capture();
-  }
-}
-
-RelaxedCapture::~RelaxedCapture() {
-  if constexpr (built_with_cuda) cuda::restore_capture(previous_);
-}
-
 }  // namespace autospmv

@@ -31,16 +31,4 @@ std::unique_ptr<Stopwatch> make_stopwatch(Place place);
 /// Different for any two streams, even where one gets the handle that the other had.
 std::uint64_t stream_id(Place place, Stream stream);
 
-/// While it lives, the calling thread may do what captures of other threads forbid, such as to ask for memory.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(Place place);
-  ~RelaxedCapture();
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  int previous_ = -1;
-};
-
 }  // namespace autospmv

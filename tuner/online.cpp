@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/relaxed_capture.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
 #include "tuner/meter.hpp"

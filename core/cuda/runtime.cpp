@@ -162,6 +162,18 @@ bool is_capturing(Stream stream) {
   return capture != cudaStreamCaptureStatusNone;
 }
 
+int relax_capture() {
+  auto mode = cudaStreamCaptureModeRelaxed;
+  check(cudaThreadExchangeStreamCaptureMode(&mode));
+  return static_cast<int>(mode);
+}
+
+void restore_capture(int previous) noexcept {
+  if (previous < 0) return;
+  auto mode = static_cast<cudaStreamCaptureMode>(previous);
+  ignore(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
 void synchronize_stream(Stream stream) { check(cudaStreamSynchronize(stream.handle)); }
 
 void synchronize_device(int ordinal) {

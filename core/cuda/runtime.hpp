@@ -21,6 +21,11 @@ std::int64_t cache_bytes();
 Stream setup_stream(int ordinal);
 void order_after(int ordinal, Stream later, Stream earlier);
 bool is_capturing(Stream stream);
+/// Relaxes the calling thread's capture mode and returns the one it had.
+int relax_capture();
+/// Nothing for -1.
+void restore_capture(int previous) noexcept;
+
 void synchronize_stream(Stream stream);
 void synchronize_device(int ordinal);
 

@@ -1,21 +1,11 @@
 #include "formats/common/scratch.hpp"
 
 #include "core/cuda/check.hpp"
+#include "core/relaxed_capture.hpp"
 
 namespace autospmv::formats::device {
 
 namespace {
-
-class RelaxedCapture {
- public:
-  RelaxedCapture() { cuda::check(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  ~RelaxedCapture() { cuda::ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 using Held = std::shared_ptr<std::atomic<bool>>;
 
@@ -40,7 +30,7 @@ Capture capture_of(Stream stream) {
 
 void set_up_during_capture(Place place, const std::function<void()>& body) {
   const DeviceScope scope(place);
-  const RelaxedCapture relaxed;
+  const RelaxedCapture relaxed(place);
   body();
   synchronize(place, setup_stream(place));
 }

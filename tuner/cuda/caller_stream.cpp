@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/runtime.hpp"
 
 namespace autospmv::cuda {
 
@@ -61,18 +62,6 @@ std::uint64_t stream_id(Stream stream) {
 #else
   return reinterpret_cast<std::uint64_t>(stream.handle);
 #endif
-}
-
-int relax_capture() {
-  auto mode = cudaStreamCaptureModeRelaxed;
-  check(cudaThreadExchangeStreamCaptureMode(&mode));
-  return static_cast<int>(mode);
-}
-
-void restore_capture(int previous) noexcept {
-  if (previous < 0) return;
-  auto mode = static_cast<cudaStreamCaptureMode>(previous);
-  ignore(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
 }  // namespace autospmv::cuda

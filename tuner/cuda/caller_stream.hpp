@@ -12,9 +12,4 @@ namespace autospmv::cuda {
 std::unique_ptr<Stopwatch> make_stopwatch();
 std::uint64_t stream_id(Stream stream);
 
-/// Relaxes the calling thread's capture mode and returns the one it had.
-int relax_capture();
-/// Nothing for -1.
-void restore_capture(int previous) noexcept;
-
 }  // namespace autospmv::cuda
