@@ -15,6 +15,14 @@ void CUDART_CB let_go(void* data) {
   **held = false;
 }
 
+// CUDA does not give the number of a stream that is being captured. Its handle tells it from the others of one capture,
+// but for the one that stands for another stream in every thread.
+std::uint64_t captured_stream(Stream stream) {
+  static thread_local char here = 0;
+  if (stream.handle == cudaStreamPerThread) return reinterpret_cast<std::uintptr_t>(&here);
+  return reinterpret_cast<std::uintptr_t>(stream.handle);
+}
+
 }  // namespace
 
 Capture capture_of(Stream stream) {
@@ -23,9 +31,9 @@ Capture capture_of(Stream stream) {
   unsigned long long stream_id = 0;
   cudaGraph_t graph = nullptr;
   cuda::check(cudaStreamGetCaptureInfo(stream.handle, &status, &id, &graph, nullptr, nullptr, nullptr));
+  if (status == cudaStreamCaptureStatusActive) return {id, captured_stream(stream), graph};
   cuda::check(cudaStreamGetId(stream.handle, &stream_id));
-  if (status != cudaStreamCaptureStatusActive) return {0, stream_id, nullptr};
-  return {id, stream_id, graph};
+  return {0, stream_id, nullptr};
 }
 
 void set_up_during_capture(Place place, const std::function<void()>& body) {

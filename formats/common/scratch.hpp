@@ -29,10 +29,10 @@ namespace autospmv::formats {
 
 namespace device {
 
-/// The capture that a stream takes part in, and the stream, by numbers that are never given twice.
+/// The capture that a stream takes part in, and the stream.
 struct Capture {
-  std::uint64_t id = 0;
-  std::uint64_t stream = 0;
+  std::uint64_t id = 0;         ///< never given twice
+  std::uint64_t stream = 0;     ///< never given twice within a capture, nor outside of any
   CUgraph_st* graph = nullptr;  ///< where there is no capture
 };
 Capture capture_of(Stream stream);
