@@ -7,6 +7,7 @@ namespace autospmv {
 namespace {
 constexpr std::array outcome_names = {
     std::pair{Outcome::passed, std::string_view{"passed"}},
+    std::pair{Outcome::disturbed, std::string_view{"disturbed"}},
     std::pair{Outcome::refused, std::string_view{"refused"}},
     std::pair{Outcome::wrong_answer, std::string_view{"wrong answer"}},
     std::pair{Outcome::failed, std::string_view{"failed"}},

@@ -24,7 +24,8 @@ struct Candidate {
   friend auto operator<=>(const Candidate&, const Candidate&) = default;
 };
 
-enum class Outcome : std::uint8_t { passed, refused, wrong_answer, failed, timed_out };
+/// disturbed: right, but other work on the machine was in every sample of its time, which is an estimate.
+enum class Outcome : std::uint8_t { passed, disturbed, refused, wrong_answer, failed, timed_out };
 
 std::string_view name_of(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view name);
@@ -48,6 +49,12 @@ struct Measurement {
   std::int64_t bytes = 0;    ///< what the built candidate allocated beside the CSR arrays
   double worst_error = 0;    ///< as in Comparison
 };
+
+/// It gave the right product, in a time that is known, be it by estimate.
+inline bool is_timed(const Measurement& measurement) {
+  const bool right = measurement.outcome == Outcome::passed || measurement.outcome == Outcome::disturbed;
+  return right && measurement.warm.samples > 0;
+}
 
 /// One row of the history. A later trial of the same candidate adds a row and never replaces one.
 struct TrialRecord {

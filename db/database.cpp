@@ -142,7 +142,7 @@ constexpr std::string_view insert_trial = R"sql(
 // with (infinity times 0 bytes) is no limit.
 // ?1 matrix, ?2 environment, ?3 catalogue or '', ?4 expected calls, ?5 memory factor, ?6 deterministic only
 constexpr std::string_view select_ranked = R"sql(
-  SELECT outcome = 'passed' AND warm_samples > 0
+  SELECT outcome IN ('passed', 'disturbed') AND warm_samples > 0
            AND (bytes > ?5 * csr_bytes) IS NOT TRUE
            AND (deterministic OR NOT ?6),
          format, format_version, params, deterministic, outcome, detail,
@@ -155,7 +155,7 @@ constexpr std::string_view select_ranked = R"sql(
                WHERE matrix = ?1 AND environment = ?2
                  AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
                GROUP BY format, params)
-  ORDER BY outcome = 'passed' DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
+  ORDER BY outcome IN ('passed', 'disturbed') DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
 
 struct Ranked {
   TrialRecord trial;
@@ -662,6 +662,28 @@ void Database::record_coefficients(const std::string& backend, const std::string
     Statement(connection, "DELETE FROM coefficient WHERE backend = ?1 AND device = ?2").bind(backend, device).run();
     Statement statement(connection, "INSERT INTO coefficient (backend, device, name, value) VALUES (?1, ?2, ?3, ?4)");
     for (const auto& [name, value] : values) statement.bind(backend, device, name, value).run();
+  });
+}
+
+std::optional<double> Database::copy_bandwidth(const std::string& backend, const std::string& device) {
+  return impl_->attempt([&](Connection& connection) {
+    std::optional<double> bandwidth;
+    Statement statement(connection,
+                        "SELECT copy_bandwidth FROM machine WHERE host = ?1 AND backend = ?2 AND device = ?3");
+    statement.bind(db::this_process().host, backend, device);
+    if (statement.step()) statement.read(bandwidth.emplace());
+    // No memory moves less or more.
+    if (bandwidth && !(*bandwidth > 1e7 && *bandwidth < 1e15)) bandwidth.reset();
+    return bandwidth;
+  });
+}
+
+void Database::record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second) {
+  impl_->attempt_write([&](Connection& connection) {
+    Statement(connection,
+              "INSERT OR REPLACE INTO machine (host, backend, device, copy_bandwidth) VALUES (?1, ?2, ?3, ?4)")
+        .bind(db::this_process().host, backend, device, bytes_a_second)
+        .run();
   });
 }
 

@@ -112,6 +112,11 @@ class Database {
   void record_coefficients(const std::string& backend, const std::string& device,
                            std::span<const std::pair<std::string, double>> values);
 
+  /// Bytes a second that a device of this machine copies, where it was measured and is one that a device may have.
+  std::optional<double> copy_bandwidth(const std::string& backend, const std::string& device);
+  /// Replaces it.
+  void record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second);
+
   /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
   /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.
   Forgotten forget(const Selection& selection);

@@ -30,6 +30,17 @@ constexpr const char* add_coefficients = R"sql(
     PRIMARY KEY (backend, device, name)
   ) STRICT, WITHOUT ROWID;)sql";
 
+// Version 4 keeps what is true of a machine and takes long to measure.
+constexpr const char* add_machine = R"sql(
+  CREATE TABLE machine (
+    host           TEXT NOT NULL,
+    backend        TEXT NOT NULL,
+    device         TEXT NOT NULL,
+    copy_bandwidth REAL NOT NULL,  -- bytes a second, read and written
+    measured_at    TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    PRIMARY KEY (host, backend, device)
+  ) STRICT, WITHOUT ROWID;)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -63,7 +74,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema, add_loop, add_coefficients};
+  static const std::array steps = {schema, add_loop, add_coefficients, add_machine};
   return steps;
 }
 

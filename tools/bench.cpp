@@ -40,7 +40,7 @@ bool is_baseline(const TrialRecord& trial) {
 void sort_by_time(std::vector<TrialRecord>& trials) {
   const auto rank = [](const TrialRecord& trial) {
     const auto& m = trial.measurement;
-    const int group = m.outcome == Outcome::passed ? 0 : m.outcome == Outcome::refused ? 2 : 1;
+    const int group = is_timed(m) ? 0 : m.outcome == Outcome::refused ? 2 : 1;
     return std::pair(group, group == 0 ? m.warm.median : 0.0);
   };
   std::stable_sort(trials.begin(), trials.end(),
@@ -55,7 +55,7 @@ std::string quartiles(const Timing& timing) {
 Row cells(const MatrixSummary& matrix, const TrialRecord& trial) {
   const auto& m = trial.measurement;
   const double warm = median_of(m.warm);
-  const bool built = m.outcome == Outcome::passed;
+  const bool built = is_timed(m);
   return {trial.candidate.text(),
           is_baseline(trial) ? "baseline" : "",
           std::string(name_of(m.outcome)),

@@ -60,7 +60,7 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
   for (const auto& trial : trials) {
     const auto& m = trial.measurement;
     const auto* prospect = find(prospects, trial.candidate);
-    if (m.outcome == Outcome::passed || (prospect != nullptr && !prospect->admitted())) continue;
+    if (is_timed(m) || (prospect != nullptr && !prospect->admitted())) continue;
     reject(rejections, trial.candidate.format, std::string(name_of(m.outcome)) + ": " + m.detail);
   }
   return rejections;

@@ -17,7 +17,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 bool in_this_build(std::string_view format) { return find_format<double>(format) != nullptr; }
 
 bool has_time(const TrialRecord& trial) {
-  return trial.measurement.outcome == Outcome::passed && trial.measurement.warm.samples > 0;
+  return is_timed(trial.measurement);
 }
 
 // The papers store columns and values in full, and both halves of a symmetric matrix. `full_bits` are those of a value.

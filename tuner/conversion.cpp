@@ -1,10 +1,12 @@
 #include "tuner/conversion.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "features/longest_row.hpp"
 #include "tuner/clock.hpp"
+#include "tuner/host_threads.hpp"
 
 namespace autospmv {
 
@@ -13,15 +15,25 @@ std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& 
                                      const FormatLookup<T>& formats, Measurement& measurement) {
   const auto* format = formats(candidate.format);
   if (format == nullptr) throw InvalidArgument("there is no format '" + candidate.format + "'");
-  const auto start = Clock::now();
-  auto built = format->build(matrix, candidate.params, device);
+  std::optional<Result<std::unique_ptr<Operator<T>>>> result;
+  const auto build = [&] {
+    result.emplace(format->build(matrix, candidate.params, device));
+    if (*result) synchronize(device, setup_stream(device));
+  };
+  if (device.backend == Backend::host) {
+    measurement.setup_seconds = time_threads(build).seconds;
+  } else {
+    const auto start = Clock::now();
+    build();
+    measurement.setup_seconds = seconds_since(start);
+  }
+  auto& built = *result;
   if (!built) {
+    measurement = {};
     measurement.outcome = Outcome::refused;
     measurement.detail = built.reason();
     return nullptr;
   }
-  synchronize(device, setup_stream(device));
-  measurement.setup_seconds = seconds_since(start);
   measurement.bytes = (*built)->bytes();
   return std::move(*built);
 }

@@ -52,7 +52,7 @@ void add_trials(Explanation& explanation, const std::vector<TrialRecord>& trials
   for (const auto& trial : trials) {
     auto one = explained(trial);
     const auto* format = find_format<T>(one.format);
-    const bool passed = trial.measurement.outcome == Outcome::passed && one.seconds > 0;
+    const bool passed = is_timed(trial.measurement) && one.seconds > 0;
     const bool baseline = passed && format != nullptr && format->info().baseline;
     if (baseline && (!explanation.baseline || one.seconds < explanation.baseline->seconds)) explanation.baseline = one;
     const bool rival = could_win(trial, csr_bytes, limits) && !is_same(one, explanation.choice);
@@ -164,7 +164,7 @@ std::string Explanation::text() const {
   // Candidates of one format that did not pass for one reason are one line.
   std::map<std::pair<std::string, std::string>, int> rejected;
   for (const auto& candidate : candidates) {
-    if (candidate.outcome == name_of(Outcome::passed)) continue;
+    if (candidate.outcome == name_of(Outcome::passed) || candidate.outcome == name_of(Outcome::disturbed)) continue;
     ++rejected[{candidate.format, candidate.outcome + ": " + candidate.reason}];
   }
   for (const auto& [why, count] : rejected) {

@@ -8,63 +8,83 @@
 #include "core/parallel.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/cuda/meter.hpp"
+#include "tuner/host_threads.hpp"
 
 namespace autospmv {
 
 namespace {
 
-// Of samples on the host over those on a device.
+// Of samples on the host over those on a device: its clock is disturbed by more.
 constexpr double host_stretch = 16;
 constexpr int most_repetitions = 1000;
+// A sample is cut into parts, short enough to lie between two of the scheduler's interruptions; one part is the least
+// that some of them took.
+constexpr int parts_of_sample = 4;
+constexpr int most_wanted_parts = 3;
+constexpr int most_flushes = 4;
 
 class HostTimedProduct final : public TimedProduct {
  public:
-  HostTimedProduct(Launch launch, double sample_seconds) : launch_(std::move(launch)) {
+  HostTimedProduct(Launch launch, double sample_seconds, Patience& patience)
+      : launch_(std::move(launch)), patience_(patience) {
     launch_({});
-    const double once = time(1);
-    repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-9)), 1, most_repetitions);
+    const auto once = time_least([&] { launch_({}); }, 1, patience_);
+    const double part = sample_seconds / parts_of_sample;
+    repetitions_ = std::clamp(static_cast<int>(part / std::max(once.seconds, 1e-9)), 1, most_repetitions);
+    wanted_parts_ = std::clamp(static_cast<int>(sample_seconds / std::max(once.seconds, part)), 1, most_wanted_parts);
   }
 
   // Other candidates ran since the last sample: the caches and the branch predictor, which learns the lengths of a
   // matrix's rows over tens of repetitions, must first be this one's again.
-  double warm_sample() override {
-    time(repetitions_);
-    return time(repetitions_);
+  Sample warm_sample() override {
+    for (int i = 0; i < std::max(1, wanted_parts_ - 1); ++i) multiply();
+    return loop_sample();
   }
-  double loop_sample() override { return time(repetitions_); }
 
-  double cold_sample(CacheFlusher& flusher) override {
-    flusher.flush({});
-    return time(1);
+  Sample loop_sample() override {
+    auto sample = time_least([&] { multiply(); }, wanted_parts_, patience_);
+    sample.seconds /= repetitions_;
+    return sample;
+  }
+
+  Sample cold_sample(CacheFlusher& flusher) override {
+    Sample sample;
+    // A flush takes longer than most products.
+    for (int i = 0; i < most_flushes; ++i) {
+      flusher.flush({});
+      sample = time_threads([&] { launch_({}); });
+      if (!sample.disturbed) break;
+    }
+    return sample;
   }
 
  private:
-  double time(int repetitions) {
-    const auto start = Clock::now();
-    for (int i = 0; i < repetitions; ++i) launch_({});
-    return seconds_since(start) / repetitions;
+  void multiply() const {
+    for (int i = 0; i < repetitions_; ++i) launch_({});
   }
 
   Launch launch_;
+  Patience& patience_;
+  int wanted_parts_ = 1;
   int repetitions_ = 1;
 };
 
-double host_copy_bandwidth(const Device& device) {
+Bandwidth host_copy_bandwidth(const Device& device) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(device.cache_bytes, 1 << 27));
   Array<char> from(size, Place{});
   Array<char> to(size, Place{});
-  std::vector<double> samples;
-  for (int round = 0; round < 4; ++round) {
-    const auto start = Clock::now();
+  const auto copy = [&] {
     parallel_region(static_cast<std::int64_t>(size), [&](int thread, int threads) {
       const auto share = share_of(static_cast<std::int64_t>(size), thread, threads);
       std::memcpy(to.data() + share.first, from.data() + share.first,
                   static_cast<std::size_t>(share.last - share.first));
     });
-    // The first round is spent on the page faults.
-    if (round > 0) samples.push_back(seconds_since(start));
-  }
-  return 2.0 * static_cast<double>(size) / summarize(samples).median;
+  };
+  const PinnedThreads pinned;
+  copy();  // spent on the page faults
+  Patience patience;
+  const auto sample = time_least(copy, 3, patience);
+  return {2.0 * static_cast<double>(size) / sample.seconds, !sample.disturbed};
 }
 
 // A quarter more than the cache, in case it does not evict its oldest lines first.
@@ -89,34 +109,36 @@ void CacheFlusher::flush(Stream stream) {
   });
 }
 
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds) {
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
+                                                 Patience& patience) {
   if constexpr (built_with_cuda) {
     if (device.backend == Backend::cuda) return cuda::make_timed_product(device, std::move(launch), sample_seconds);
   }
-  return std::make_unique<HostTimedProduct>(std::move(launch), host_stretch * sample_seconds);
+  return std::make_unique<HostTimedProduct>(std::move(launch), host_stretch * sample_seconds, patience);
 }
 
-double measure_copy_bandwidth(const Device& device) {
+Bandwidth measure_copy_bandwidth(const Device& device) {
   if constexpr (built_with_cuda) {
-    if (device.backend == Backend::cuda) return cuda::measure_copy_bandwidth(device);
+    if (device.backend == Backend::cuda) return {cuda::measure_copy_bandwidth(device), true};
   }
   return host_copy_bandwidth(device);
 }
 
-Timing summarize(std::vector<double> samples) {
-  if (samples.empty()) return {};
-  std::sort(samples.begin(), samples.end());
+Timing summarize(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::sort(seconds.begin(), seconds.end());
   const auto at = [&](double share) {
-    const double position = share * static_cast<double>(samples.size() - 1);
+    const double position = share * static_cast<double>(seconds.size() - 1);
     const auto below = static_cast<std::size_t>(position);
-    const auto above = std::min(below + 1, samples.size() - 1);
-    return samples[below] + (position - static_cast<double>(below)) * (samples[above] - samples[below]);
+    const auto above = std::min(below + 1, seconds.size() - 1);
+    return seconds[below] + (position - static_cast<double>(below)) * (seconds[above] - seconds[below]);
   };
-  return {at(0.5), at(0.25), at(0.75), static_cast<int>(samples.size())};
+  return {at(0.5), at(0.25), at(0.75), static_cast<int>(seconds.size())};
 }
 
-bool settled(const std::vector<double>& samples, double resolution) {
-  const auto timing = summarize(samples);
+bool Samples::settled(double resolution) const {
+  const auto timing = summarize(undisturbed_);
+  if (timing.samples == 0) return false;
   // The standard error of a median, from the quartiles of a normal distribution: 1.25 sigma / sqrt(n).
   const double sigma = (timing.high_quartile - timing.low_quartile) / 1.35;
   return 1.25 * sigma / std::sqrt(static_cast<double>(timing.samples)) <= resolution * timing.median;

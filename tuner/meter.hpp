@@ -9,6 +9,7 @@
 #include "core/array.hpp"
 #include "core/device.hpp"
 #include "core/trial.hpp"
+#include "tuner/host_threads.hpp"
 
 namespace autospmv {
 
@@ -34,12 +35,12 @@ class TimedProduct {
  public:
   virtual ~TimedProduct() = default;
 
-  /// Seconds a product, over as many repetitions back to back as fill a sample.
-  virtual double warm_sample() = 0;
+  /// Of one product, over as many repetitions back to back as fill a sample.
+  virtual Sample warm_sample() = 0;
   /// The same from a plain loop of launches, as client code calls: the host's launch cost counts where it is longer.
-  virtual double loop_sample() = 0;
-  /// Seconds of one product after the caches were overwritten.
-  virtual double cold_sample(CacheFlusher& flusher) = 0;
+  virtual Sample loop_sample() = 0;
+  /// Of one product after the caches were overwritten.
+  virtual Sample cold_sample(CacheFlusher& flusher) = 0;
 };
 
 /// How long a sample of a benchmark lasts, and one of a tuning that has no more than a few hundred products of time.
@@ -47,18 +48,36 @@ class TimedProduct {
 inline constexpr double long_sample_seconds = 3e-4;
 inline constexpr double short_sample_seconds = 6e-5;
 
-/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last ten times as
-/// long: its clock is disturbed by more.
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch,
-                                                 double sample_seconds = long_sample_seconds);
+/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last longer, and
+/// longer still where something disturbs them: they are taken again as long as there is patience, which outlives what
+/// is returned.
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
+                                                 Patience& patience);
 
-/// Bytes a second of a copy within the device's memory, read and written, far larger than its caches.
-double measure_copy_bandwidth(const Device& device);
+struct Bandwidth {
+  double bytes_a_second = 0;
+  bool undisturbed = true;  ///< worth remembering
+};
 
-/// Median and quartiles of samples.
-Timing summarize(std::vector<double> samples);
+/// Of a copy within the device's memory, read and written, far larger than its caches.
+Bandwidth measure_copy_bandwidth(const Device& device);
 
-/// The quartiles are close enough, for the samples there are, to tell candidates `resolution` apart.
-bool settled(const std::vector<double>& samples, double resolution);
+/// Median and quartiles of seconds.
+Timing summarize(std::vector<double> seconds);
+
+/// Samples of one product. Those that were disturbed count only as long as there are no others.
+class Samples {
+ public:
+  void add(const Sample& sample) { (sample.disturbed ? disturbed_ : undisturbed_).push_back(sample.seconds); }
+  [[nodiscard]] bool all_disturbed() const { return undisturbed_.empty() && !disturbed_.empty(); }
+  [[nodiscard]] Timing timing() const { return summarize(undisturbed_.empty() ? disturbed_ : undisturbed_); }
+  /// There are undisturbed ones whose quartiles are close enough, for how many there are, to tell candidates
+  /// `resolution` apart.
+  [[nodiscard]] bool settled(double resolution) const;
+
+ private:
+  std::vector<double> undisturbed_;
+  std::vector<double> disturbed_;
+};
 
 }  // namespace autospmv

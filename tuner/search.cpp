@@ -96,10 +96,6 @@ struct OfFormat {
   const Prospect* first = nullptr;  ///< the most promising of a baseline
 };
 
-bool is_timed(const Measurement& measurement) {
-  return measurement.outcome == Outcome::passed && measurement.warm.median > 0;
-}
-
 class ShortList final : public Search {
  public:
   ShortList(const Wanted& wanted, const Limits& limits, const SearchRules& rules) : limits_(limits), rules_(rules) {
@@ -357,7 +353,8 @@ bool is_blind(const Wanted& wanted) {
 
 const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRecord> known) {
   const auto trial = std::find_if(known.begin(), known.end(), [&](const TrialRecord& record) {
-    return record.candidate == candidate && record.measurement.outcome != Outcome::timed_out;
+    const auto outcome = record.measurement.outcome;
+    return record.candidate == candidate && outcome != Outcome::timed_out && outcome != Outcome::disturbed;
   });
   return trial == known.end() ? nullptr : &*trial;
 }

@@ -118,15 +118,19 @@ void Service::complain(const TrialRecord& trial) const {
   error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
 }
 
-// Takes as long as thousands of products, and is the same for every context of the process.
+// Takes as long as thousands of products, is the same for every context of the process, and remembered for the next.
 double Service::copy_bandwidth() const {
   static std::mutex mutex;
   static auto& known = *new std::map<std::string, double>();  // a context may be as static itself
   const auto device = std::string(name_of(device_.backend)) + std::to_string(device_.ordinal) + device_.name;
   const std::scoped_lock lock(mutex);
   auto& bandwidth = known[device];
-  if (bandwidth == 0) bandwidth = measure_copy_bandwidth(device_);
-  return bandwidth;
+  if (bandwidth > 0) return bandwidth;
+  const std::string backend(name_of(device_.backend));
+  if (const auto remembered = database_->copy_bandwidth(backend, device_.name)) return bandwidth = *remembered;
+  const auto measured = measure_copy_bandwidth(device_);
+  if (measured.undisturbed) database_->record_copy_bandwidth(backend, device_.name, measured.bytes_a_second);
+  return bandwidth = measured.bytes_a_second;
 }
 
 CostModel Service::cost_model() const {

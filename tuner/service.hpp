@@ -76,8 +76,8 @@ class Service {
   /// Where shut_down() has a plan to drop.
   void remember(const std::shared_ptr<Attachments>& plans) const;
 
-  /// Bytes a second of a device-to-device copy, read and written, measured on the first call of the
-  /// process.
+  /// Bytes a second of a device-to-device copy, read and written: what the database remembers of this machine, else
+  /// measured on the first call of the process.
   [[nodiscard]] double copy_bandwidth() const;
 
   /// With the coefficients that were fitted for this device, else the defaults.
@@ -100,8 +100,10 @@ class Service {
   /// Says that a matrix was tuned.
   void note_tuned() const { ++tuned_; }
 
-  /// Whether the plan that is about to be made from the database is to be timed again: one in every 1 / recheck_share.
-  /// Called with tuning() held.
+  /// Whether plans from the database are timed at all before they are used.
+  [[nodiscard]] bool rechecks() const { return recheck_share_ > 0; }
+  /// Whether the plan that is about to be made from the database is to be timed again, beside the baseline: one in
+  /// every 1 / recheck_share. Called with tuning() held.
   [[nodiscard]] bool recheck_due() const;
 
  private:

@@ -16,12 +16,19 @@ namespace {
 // One part in so many of the free memory is what a second operator, or a cache flusher, may take.
 constexpr std::int64_t memory_share = 4;
 
-template <class Sample>
-Timing timing_of(int count, const Sample& sample) {
-  std::vector<double> samples(static_cast<std::size_t>(count));
-  for (auto& seconds : samples) seconds = sample();
-  return summarize(std::move(samples));
+template <class Take>
+Timing timing_of(int count, const Take& take) {
+  Samples samples;
+  for (int i = 0; i < count; ++i) samples.add(take());
+  return samples.timing();
 }
+
+// How much longer than the best a candidate may take, where its time is an estimate.
+constexpr double doubt_of_disturbed = 1.5;
+// What a conversion may turn out to take of the time it took first.
+constexpr double least_conversion = 0.3;
+// How much the median of a few rounds may be off.
+constexpr double doubt_of_rounds = 1.05;
 
 }  // namespace
 
@@ -30,12 +37,16 @@ struct Session<T>::Trial {
   TrialRecord record;
   std::unique_ptr<Operator<T>> op;
   std::unique_ptr<TimedProduct> timed;
-  std::vector<double> warm;
+  Samples warm;
   bool baseline = false;
 
   [[nodiscard]] bool running() const { return timed != nullptr; }
   [[nodiscard]] double median() const { return record.measurement.warm.median; }
-  void update_median() { record.measurement.warm = summarize(warm); }
+  [[nodiscard]] bool disturbed() const { return record.measurement.outcome == Outcome::disturbed; }
+  void update_median() {
+    record.measurement.warm = warm.timing();
+    record.measurement.outcome = warm.all_disturbed() ? Outcome::disturbed : Outcome::passed;
+  }
 };
 
 template <class T>
@@ -45,7 +56,9 @@ Session<T>::Session(const CsrView<T>& matrix, const Device& device, const Sessio
       device_(device),
       rules_(rules),
       formats_(std::move(formats)),
-      verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {}
+      verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {
+  if (device_.backend == Backend::host) pinned_.emplace();
+}
 
 template <class T>
 Session<T>::~Session() = default;
@@ -64,10 +77,41 @@ double Session<T>::glance_limit() const {
 
 template <class T>
 void Session<T>::first_look(Trial& trial) {
-  trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
-  for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
+  trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds, patience_);
+  for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.add(trial.timed->warm_sample());
   trial.update_median();
-  if (best_ == 0 || trial.median() < best_) best_ = trial.median();
+  note_best(trial);
+}
+
+template <class T>
+void Session<T>::note_best(const Trial& trial) {
+  const bool better = trial.disturbed() == best_is_disturbed_ ? trial.median() < best_ : best_is_disturbed_;
+  if (best_ > 0 && !better) return;
+  best_ = trial.median();
+  best_is_disturbed_ = trial.disturbed();
+}
+
+template <class T>
+void Session<T>::doubt_glance(Trial& trial) {
+  if (device_.backend != Backend::host) return;
+  const double limit = glance_limit();
+  const auto sample = time_least([launch = launch_of(trial)] { launch({}); }, 1, patience_);
+  trial.record.measurement.warm = {};
+  if (sample.seconds > limit) trial.record.measurement.warm = summarize({sample.seconds});
+}
+
+template <class T>
+void Session<T>::convert_again(Trial& trial) {
+  auto& measurement = trial.record.measurement;
+  if (measurement.bytes > free_memory(device_) / memory_share) return;
+  try {
+    Measurement again;
+    if (convert(matrix_, trial.record.candidate, device_, formats_, again) == nullptr) return;
+    measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
+  } catch (const Error&) {
+    // There may be no room for a second one. A sticky error, which would fail every later trial too, is thrown here.
+    synchronize(device_);
+  }
 }
 
 // The first conversion of its kind in a process loads the kernels that it launches, which may take longer than it does
@@ -75,18 +119,8 @@ void Session<T>::first_look(Trial& trial) {
 template <class T>
 void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
   constexpr double surprising = 2;  // times what was expected
-  auto& measurement = trial.record.measurement;
   const double expected = prospect.prediction.setup_seconds;
-  if (!(expected > 0) || measurement.setup_seconds <= surprising * expected) return;
-  if (measurement.bytes > free_memory(device_) / memory_share) return;
-  try {
-    Measurement again;
-    if (convert(matrix_, prospect.candidate, device_, formats_, again) == nullptr) return;
-    measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
-  } catch (const Error&) {
-    // There may be no room for a second one. A sticky error, which would fail every later trial too, is thrown here.
-    synchronize(device_);
-  }
+  if (expected > 0 && trial.record.measurement.setup_seconds > surprising * expected) convert_again(trial);
 }
 
 template <class T>
@@ -102,6 +136,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
     auto& measurement = trial.record.measurement;
     trial.op = convert(matrix_, prospect.candidate, device_, formats_, measurement);
     if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
+    if (measurement.warm.samples > 0) doubt_glance(trial);
     if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);
       if (may_win(trial)) convert_again_if_slow(trial, prospect);
@@ -124,7 +159,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
 template <class T>
 bool Session<T>::may_win(const Trial& trial) const {
   const double cut = trial.baseline ? std::max(rules_.cut_factor, rules_.baseline_cut_factor) : rules_.cut_factor;
-  return trial.median() <= cut * best_;
+  return trial.median() <= cut * best_ * (trial.disturbed() ? doubt_of_disturbed : 1);
 }
 
 template <class T>
@@ -146,24 +181,54 @@ std::vector<typename Session<T>::Trial*> Session<T>::kept() const {
 }
 
 template <class T>
+std::vector<typename Session<T>::Trial*> Session<T>::contenders() const {
+  const auto total = [&](const Trial* trial, double share_of_setup) {
+    return trial->median() + share_of_setup * trial->record.measurement.setup_seconds / rules_.expected_calls;
+  };
+  auto trials = kept();
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto* trial : trials) best = std::min(best, total(trial, 1));
+  const auto hopeless = [&](const Trial* trial) {
+    const double doubt = rules_.cut_factor > doubt_of_disturbed ? rules_.cut_factor
+                         : trial->disturbed()                   ? doubt_of_disturbed
+                                                                : doubt_of_rounds;
+    return total(trial, least_conversion) > doubt * best;
+  };
+  trials.erase(std::remove_if(trials.begin(), trials.end(), hopeless), trials.end());
+  return trials;
+}
+
+// In turn: a device that slows down slows all of them down.
+template <class T>
+bool Session<T>::round(const std::vector<Trial*>& trials) {
+  bool all_settled = true;
+  for (auto* trial : trials) {
+    trial->warm.add(trial->timed->warm_sample());
+    all_settled = all_settled && trial->warm.settled(rules_.resolution);
+  }
+  return all_settled;
+}
+
+template <class T>
 void Session<T>::settle() {
   const DeviceScope scope(device_);
-  for (int round = 0; round < rules_.max_rounds; ++round) {
-    bool all_settled = round >= rules_.min_rounds;
-    // One sample of each in turn: a device that slows down slows all of them down.
-    for (auto* trial : kept()) {
-      trial->warm.push_back(trial->timed->warm_sample());
-      all_settled = all_settled && settled(trial->warm, rules_.resolution);
-    }
-    if (all_settled) break;
+  const auto all = kept();
+  for (int i = 0; i < rules_.max_rounds; ++i) {
+    if (round(all) && i >= rules_.min_rounds) break;
+  }
+  for (auto* trial : all) trial->update_median();
+  auto rivals = contenders();
+  for (int i = 0; i < rules_.final_rounds && rivals.size() > 1; ++i) round(rivals);
+  for (auto* trial : rivals) {
+    trial->update_median();
+    for (int i = 1; i < rules_.conversions; ++i) convert_again(*trial);
   }
   // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
   std::optional<CacheFlusher> flusher;
   if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) flusher.emplace(device_);
-  best_ = std::numeric_limits<double>::max();
-  for (auto* trial : kept()) {
-    trial->update_median();
-    best_ = std::min(best_, trial->median());
+  best_ = 0;
+  for (auto* trial : all) {
+    note_best(*trial);
     auto& measurement = trial->record.measurement;
     measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
     if (flusher) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -21,10 +22,13 @@ struct SessionRules {
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;
+  int final_rounds = 6;      ///< more of those that may win after all
+  int conversions = 3;       ///< of the same: what only the first one of its kind takes is not the format's
   double resolution = 0.01;  ///< rounds end when the noise is this share of the median
   int cold_samples = 3;      ///< of those that were not dropped
   int loop_samples = 3;      ///< likewise; enough for a median, and no candidate is chosen by it
   double sample_seconds = long_sample_seconds;
+  double expected_calls = 1000;  ///< as in Limits: what a conversion has to pay for itself
 };
 
 /// Tunes on a short list, in the time of a few hundred products: warm only.
@@ -33,6 +37,8 @@ inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
                                                .first_look_samples = 2,
                                                .min_rounds = 3,
                                                .max_rounds = 8,
+                                               .final_rounds = 2,
+                                               .conversions = 1,
                                                .cold_samples = 0,
                                                .loop_samples = 0,
                                                .sample_seconds = short_sample_seconds};
@@ -40,7 +46,7 @@ inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
 inline constexpr SessionRules bench_rules{
-    .cut_factor = 1e30, .glance_factor = 1e30, .max_rounds = 12, .cold_samples = 7};
+    .cut_factor = 1e30, .glance_factor = 1e30, .max_rounds = 12, .final_rounds = 0, .cold_samples = 7};
 
 template <class T>
 class Session {
@@ -69,9 +75,17 @@ class Session {
   /// Seconds of a product past which it is not worth a look.
   [[nodiscard]] double glance_limit() const;
   void first_look(Trial& trial);
+  /// A product that took long, once: whether it does so when nothing disturbs it.
+  void doubt_glance(Trial& trial);
+  void convert_again(Trial& trial);
   void convert_again_if_slow(Trial& trial, const Prospect& prospect);
+  void note_best(const Trial& trial);
   [[nodiscard]] bool may_win(const Trial& trial) const;
   void drop_the_slow();
+  /// Of the kept ones, those whose conversion and products may turn out to be the cheapest.
+  [[nodiscard]] std::vector<Trial*> contenders() const;
+  /// One sample of each in turn; whether their noise has settled.
+  bool round(const std::vector<Trial*>& trials);
   [[nodiscard]] std::vector<Trial*> kept() const;
   [[nodiscard]] Launch launch_of(const Trial& trial) const;
 
@@ -82,6 +96,10 @@ class Session {
   std::unique_ptr<Verifier<T>> verifier_;
   std::vector<std::unique_ptr<Trial>> trials_;
   double best_ = 0;  // seconds of the fastest verified candidate so far; 0 before the first
+  bool best_is_disturbed_ = false;
+  Patience patience_;
+  // The host's threads stay where they are from one trial to the next.
+  std::optional<PinnedThreads> pinned_;
 };
 
 extern template class Session<float>;

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "autospmv/version.h"
+#include "core/array.hpp"
+#include "core/random.hpp"
 #include "features/longest_row.hpp"
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
+#include "tuner/meter.hpp"
 #include "tuner/search.hpp"
 #include "tuner/session.hpp"
 
@@ -21,8 +24,7 @@ double total_seconds(const Measurement& measurement, const Limits& limits) {
 bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits) {
   const auto& measurement = trial.measurement;
   const bool too_large = static_cast<double>(measurement.bytes) > limits.memory_factor * static_cast<double>(csr_bytes);
-  return measurement.outcome == Outcome::passed && measurement.warm.samples > 0 && !too_large &&
-         (trial.deterministic || !limits.deterministic);
+  return is_timed(measurement) && !too_large && (trial.deterministic || !limits.deterministic);
 }
 
 // What suits values that take few bits does not suit others of the same pattern, and the other way round.
@@ -37,6 +39,10 @@ namespace {
 
 // Of tunings that left out what is not deterministic. Who has tried everything has tried what is deterministic too.
 constexpr const char* deterministic_mark = " deterministic";
+
+// A product that takes so many times what its trial took, or of which its trial took so many times as long, was not
+// measured: it was disturbed, or the machine was another.
+constexpr double doubtful = 2;
 
 // Runs a step and stores how long it took.
 template <class Step>
@@ -89,6 +95,12 @@ class Tuning {
   void try_candidates();
   /// Tries what the search names; whether it came to its end.
   bool run_trials(Search& search);
+  /// That a candidate was disturbed which may be cheaper than the winner.
+  [[nodiscard]] bool is_undecided() const;
+  [[nodiscard]] std::optional<TrialRecord> best_known() const;
+  [[nodiscard]] SessionRules rules() const;
+  /// Whether the plan takes what its trial took, as far as can be seen now.
+  [[nodiscard]] bool is_doubtful() const;
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
@@ -117,6 +129,7 @@ class Tuning {
   std::unique_ptr<Session<T>> session_;
   std::optional<TrialRecord> winner_;
   bool goes_online_ = false;
+  bool doubts_ = false;  ///< what the database says of this matrix
   Tuned<T> result_;
 };
 
@@ -124,24 +137,49 @@ template <class T>
 Tuned<T> Tuning<T>::tune() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
-    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
+    winner_ = best_known();
     goes_online_ = effort_ == Effort::online && !all_were_tried();
     return true;
   });
   if (!known) {
     try_candidates();
-    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
-  } else if (tries() && winner_ && !is_baseline(*winner_) && service_.recheck_due()) {
+  } else if (tries() && winner_ && service_.recheck_due()) {
     recheck();
-    winner_ = service_.database().winner(key_, limits_, service_.catalogue());
   }
-  result_.from_database = result_.new_trials == 0 && winner_.has_value();
   choose();
+  if (tries() && result_.from_database && service_.rechecks() && is_doubtful()) {
+    // What was measured beside it then is worth no more.
+    doubts_ = true;
+    try_candidates();
+    choose();
+  }
   if (goes_online_) go_online();
   matrix_->add_observer(result_.plan);
   if (options_.report) report();
   if (!prospects_.empty()) service_.read_ahead<T>();
   return std::move(result_);
+}
+
+template <class T>
+std::optional<TrialRecord> Tuning<T>::best_known() const {
+  return service_.database().winner(key_, limits_, service_.catalogue());
+}
+
+// A few products tell: caches and kernels are cold at first.
+template <class T>
+bool Tuning<T>::is_doubtful() const {
+  const auto& record = *result_.winner;
+  const auto& device = service_.device();
+  const auto stream = setup_stream(device);
+  Array<T> x(static_cast<std::size_t>(view_.cols), device);
+  Array<T> y(static_cast<std::size_t>(view_.rows), device);
+  fill_random(x.data(), view_.cols, 1, device, stream);
+  const auto launch = [&](Stream on) { result_.plan->apply(T{1}, x.data(), T{0}, y.data(), on); };
+  Patience patience;
+  const auto product = make_timed_product(device, launch, short_sample_seconds, patience);
+  const auto sample = product->warm_sample();
+  const double ratio = sample.seconds / record.measurement.warm.median;
+  return !sample.disturbed && (ratio > doubtful || ratio < 1 / doubtful);
 }
 
 template <class T>
@@ -204,14 +242,34 @@ void Tuning<T>::try_candidates() {
     }
     return 0;
   });
-  if (ended) service_.database().mark_tuned(key_, effort_mark(), service_.catalogue());
+  winner_ = best_known();
+  if (ended && !is_undecided()) service_.database().mark_tuned(key_, effort_mark(), service_.catalogue());
   service_.note_tuned();
 }
 
 template <class T>
+bool Tuning<T>::is_undecided() const {
+  if (!session_ || !winner_) return false;
+  constexpr double margin = 1.5;  // its time is an estimate
+  const double least = total_seconds(winner_->measurement, limits_);
+  const auto records = session_->records();
+  return std::any_of(records.begin(), records.end(), [&](const TrialRecord& trial) {
+    return trial.measurement.outcome == Outcome::disturbed &&
+           total_seconds(trial.measurement, limits_) <= margin * least;
+  });
+}
+
+template <class T>
+SessionRules Tuning<T>::rules() const {
+  auto rules = effort_ == Effort::measure ? short_list_rules : tuning_rules;
+  rules.expected_calls = static_cast<double>(std::max<std::int64_t>(1, limits_.expected_calls));
+  return rules;
+}
+
+template <class T>
 bool Tuning<T>::run_trials(Search& search) {
-  const auto known = service_.database().trials(key_, limits_, service_.catalogue());
-  const auto& rules = effort_ == Effort::measure ? short_list_rules : tuning_rules;
+  std::vector<TrialRecord> known;
+  if (!doubts_) known = service_.database().trials(key_, limits_, service_.catalogue());
   const auto start = Clock::now();
   const Prospect* suspect = nullptr;
   const auto clear = [&] {
@@ -230,7 +288,7 @@ bool Tuning<T>::run_trials(Search& search) {
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), rules, std::random_device{}());
+    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), rules(), std::random_device{}());
     if (suspect == nullptr) {
       service_.database().note_suspect(key_, prospect->candidate);
     } else {
@@ -255,7 +313,9 @@ void Tuning<T>::recheck() {
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
   session_ = std::make_unique<Session<T>>(view_, service_.device(), short_list_rules, std::random_device{}());
-  for (const auto& trial : {*baseline, *winner_}) {
+  std::vector<TrialRecord> again{*baseline};
+  if (winner_->candidate != baseline->candidate) again.push_back(*winner_);
+  for (const auto& trial : again) {
     Prospect prospect;
     prospect.candidate = trial.candidate;
     prospect.format_version = trial.format_version;
@@ -266,6 +326,7 @@ void Tuning<T>::recheck() {
   }
   session_->settle();
   record(session_->records());
+  winner_ = best_known();
 }
 
 template <class T>
@@ -283,11 +344,12 @@ void Tuning<T>::record(const std::vector<TrialRecord>& trials) {
 template <class T>
 bool Tuning<T>::is_baseline(const TrialRecord& record) const {
   const auto* format = find_format<T>(record.candidate.format);
-  return format != nullptr && format->info().baseline && record.measurement.outcome == Outcome::passed;
+  return format != nullptr && format->info().baseline && is_timed(record.measurement);
 }
 
 template <class T>
 void Tuning<T>::choose() {
+  result_.from_database = result_.new_trials == 0 && winner_.has_value();
   const char* source = result_.from_database ? "database" : "measured";
   if (winner_ && plan_from(*winner_, source)) {
     result_.winner = winner_;
@@ -390,7 +452,7 @@ bool Tuning<T>::trials_pay() const {
   if (!result_.prediction) return true;
   auto first = result_.plan->choice();
   first.measurement.outcome = Outcome::passed;
-  first.measurement.warm.median = result_.prediction->seconds;
+  first.measurement.warm = summarize({result_.prediction->seconds});
   return make_online_search(prospects_, {&first, 1}, limits_, Online<T>::rules())->next() != nullptr;
 }
 

@@ -8,6 +8,8 @@
 #include <thread>
 #include <variant>
 
+#include <sched.h>
+
 #include "core/error.hpp"
 #include "formats/format.hpp"
 
@@ -22,7 +24,8 @@ enum class Fault {
   refuses,
   throws,
   throws_when_used,
-  slow_at_first
+  slow_at_first,
+  wanders
 };
 
 /// Plain CSR on the host, with a fault.
@@ -33,6 +36,7 @@ class FaultyOperator final : public Operator<double> {
   void apply(double alpha, const double* x, double beta, double* y, Stream /*stream*/) const override {
     // The verification is the first.
     if (fault_ == Fault::throws_when_used && ++products_ > 3) throw DeviceError("broken");
+    if (fault_ == Fault::wanders) move_on();
     const auto* row_ptr = std::get<0>(matrix_.row_ptr);
     for (std::int64_t row = 0; row < matrix_.rows; ++row) {
       double sum = 0;
@@ -51,6 +55,14 @@ class FaultyOperator final : public Operator<double> {
   [[nodiscard]] std::int64_t bytes() const override { return 0; }
 
  private:
+  // To the other of two processors, if there are two.
+  void move_on() const {
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(static_cast<std::size_t>(++products_ % 2), &processor);
+    (void)sched_setaffinity(0, sizeof(processor), &processor);
+  }
+
   CsrView<double> matrix_;
   Fault fault_;
   mutable std::atomic<int> products_ = 0;

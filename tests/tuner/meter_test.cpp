@@ -17,12 +17,31 @@ TEST(Summarize, GivesMedianAndQuartiles) {
   EXPECT_EQ(summarize({}).samples, 0);
 }
 
-TEST(Settled, LooksAtTheSpreadAndAtTheNumberOfSamples) {
-  EXPECT_TRUE(settled(std::vector<double>(5, 1.0), 0.01));
-  EXPECT_FALSE(settled({1.0, 1.2, 0.8, 1.1, 0.9}, 0.01));
-  std::vector<double> many;
-  for (int i = 0; i < 500; ++i) many.insert(many.end(), {1.0, 1.2, 0.8, 1.1, 0.9});
-  EXPECT_TRUE(settled(many, 0.01));
+Samples samples_of(const std::vector<double>& seconds, int times) {
+  Samples samples;
+  for (int i = 0; i < times; ++i) {
+    for (const double one : seconds) samples.add({one});
+  }
+  return samples;
+}
+
+TEST(Samples, HaveSettledByTheirSpreadAndTheirNumber) {
+  EXPECT_TRUE(samples_of({1.0}, 5).settled(0.01));
+  EXPECT_FALSE(samples_of({1.0, 1.2, 0.8, 1.1, 0.9}, 1).settled(0.01));
+  EXPECT_TRUE(samples_of({1.0, 1.2, 0.8, 1.1, 0.9}, 500).settled(0.01));
+}
+
+TEST(Samples, LeaveTheDisturbedOnesOutWhereThereAreOthers) {
+  Samples samples;
+  EXPECT_FALSE(samples.all_disturbed());
+  for (int i = 0; i < 9; ++i) samples.add({5, true});
+  EXPECT_TRUE(samples.all_disturbed());
+  EXPECT_FALSE(samples.settled(0.01));
+  EXPECT_EQ(samples.timing().median, 5);
+  samples.add({1, false});
+  EXPECT_FALSE(samples.all_disturbed());
+  EXPECT_EQ(samples.timing().median, 1);
+  EXPECT_EQ(samples.timing().samples, 1);
 }
 
 TEST(TimedProduct, TimesWhatItIsGiven) {
@@ -33,18 +52,19 @@ TEST(TimedProduct, TimesWhatItIsGiven) {
       for (int i = 0; i < loops; ++i) sink = sink + 1;
     };
   };
-  const auto once = make_timed_product(host_device(), work(200000));
-  const auto tenfold = make_timed_product(host_device(), work(2000000));
-  const double ratio = tenfold->warm_sample() / once->warm_sample();
+  Patience patience;
+  const auto once = make_timed_product(host_device(), work(200000), long_sample_seconds, patience);
+  const auto tenfold = make_timed_product(host_device(), work(2000000), long_sample_seconds, patience);
+  const double ratio = tenfold->warm_sample().seconds / once->warm_sample().seconds;
   EXPECT_GT(ratio, 3);
   EXPECT_LT(ratio, 40);
   CacheFlusher flusher(host_device());
-  EXPECT_GT(once->cold_sample(flusher), 0);
-  EXPECT_GT(once->loop_sample(), 0);
+  EXPECT_GT(once->cold_sample(flusher).seconds, 0);
+  EXPECT_GT(once->loop_sample().seconds, 0);
 }
 
 TEST(CopyBandwidth, IsThatOfAMachineThatExists) {
-  const double bandwidth = measure_copy_bandwidth(host_device());
+  const double bandwidth = measure_copy_bandwidth(host_device()).bytes_a_second;
   EXPECT_GT(bandwidth, 1e8);
   EXPECT_LT(bandwidth, 1e13);
 }

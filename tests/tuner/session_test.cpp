@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include <unistd.h>
+
 #include "tests/tuner/faulty_format.hpp"
 #include "tests/tuner/support.hpp"
 
@@ -25,16 +27,24 @@ Measurement attempt(Fault fault) {
   prospect.candidate = {"faulty", {}};
   const auto record = session.attempt(prospect);
   session.settle();
-  EXPECT_EQ(session.take(prospect.candidate) != nullptr, fault == Fault::none);
+  EXPECT_EQ(session.take(prospect.candidate) != nullptr, fault == Fault::none || fault == Fault::wanders);
   return record.measurement;
 }
 
 TEST(Session, PassesWhatIsRight) {
   const auto measurement = attempt(Fault::none);
-  EXPECT_EQ(measurement.outcome, Outcome::passed);
+  EXPECT_TRUE(is_timed(measurement));
   EXPECT_LE(measurement.worst_error, 1);
   EXPECT_GT(measurement.warm.median, 0);
   EXPECT_GT(measurement.setup_seconds, 0);
+}
+
+TEST(Session, SaysThatAllItsSamplesWereDisturbed) {
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "a thread has nowhere to go on one processor";
+  const auto measurement = attempt(Fault::wanders);
+  EXPECT_EQ(measurement.outcome, Outcome::disturbed);
+  EXPECT_GT(measurement.warm.samples, 0);
+  EXPECT_TRUE(is_timed(measurement));
 }
 
 TEST(Session, DoesNotCountWhatOnlyTheFirstConversionTakes) {
@@ -47,7 +57,7 @@ TEST(Session, DoesNotCountWhatOnlyTheFirstConversionTakes) {
                             [&](std::string_view /*name*/) { return &format; });
     prospect.prediction.setup_seconds = expected;
     const auto setup = session.attempt(prospect).measurement.setup_seconds;
-    const bool counts_the_first = setup >= 0.05;
+    const bool counts_the_first = setup >= 0.025;  // it slept twice as long
     EXPECT_EQ(counts_the_first, expected == 0) << setup << " s, where " << expected << " s were expected";
   }
 }
@@ -88,13 +98,31 @@ TEST(Session, TakesOneProductOfWhatIsFarSlowerThanTheBest) {
   first.candidate = {"first", {}};
   Prospect second;
   second.candidate = {"second", {}};
-  EXPECT_EQ(session.attempt(first).measurement.warm.samples, rules.first_look_samples);
+  EXPECT_GT(session.attempt(first).measurement.warm.samples, 0);
   const auto glanced = session.attempt(second).measurement;
-  EXPECT_EQ(glanced.outcome, Outcome::passed);
+  EXPECT_TRUE(is_timed(glanced));
   EXPECT_EQ(glanced.warm.samples, 1);
   EXPECT_GT(glanced.warm.median, 0);
   EXPECT_EQ(session.take(second.candidate), nullptr);
   EXPECT_NE(session.take(first.candidate), nullptr);
+}
+
+// Products that are captured for the first time while they are timed ask for scratch memory then.
+TEST(SessionOnDevice, TimesEveryCandidate) {
+  const auto devices = cuda_devices();
+  if (devices.empty()) GTEST_SKIP() << "no CUDA device";
+  const auto& device = devices.front();
+  const auto matrix = testing::make_matrix<double>("gen:rmat:12");
+  const auto view = data_of(matrix).on(device);
+  const auto features = extract_features(view, device);
+  Session<double> session(view, device, tuning_rules, 1);
+  for (const auto& prospect : all_prospects<double>(features, device, testing::blind_predictor(device))) {
+    if (!prospect.admitted()) continue;
+    const auto measurement = session.attempt(prospect).measurement;
+    if (measurement.outcome == Outcome::refused) continue;
+    EXPECT_EQ(measurement.outcome, Outcome::passed) << prospect.candidate.text() << ": " << measurement.detail;
+  }
+  session.settle();
 }
 
 TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
@@ -106,15 +134,18 @@ TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
   for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
     // More of them would only take longer: the suite of the formats multiplies with all.
     if (!prospect.admitted() || admitted == 8) continue;
-    EXPECT_EQ(session.attempt(prospect).measurement.outcome, Outcome::passed) << prospect.candidate.text();
+    EXPECT_TRUE(is_timed(session.attempt(prospect).measurement)) << prospect.candidate.text();
     ++admitted;
   }
   session.settle();
   EXPECT_GT(admitted, 5);
   for (const auto& record : session.records()) {
-    EXPECT_GE(record.measurement.warm.samples, bench_rules.min_rounds) << record.candidate.text();
-    EXPECT_EQ(record.measurement.cold.samples, bench_rules.cold_samples) << record.candidate.text();
-    EXPECT_EQ(record.measurement.loop.samples, bench_rules.loop_samples) << record.candidate.text();
+    // Those that were disturbed count only where there are no others.
+    EXPECT_GT(record.measurement.warm.samples, 0) << record.candidate.text();
+    EXPECT_GT(record.measurement.cold.samples, 0) << record.candidate.text();
+    EXPECT_LE(record.measurement.cold.samples, bench_rules.cold_samples) << record.candidate.text();
+    EXPECT_GT(record.measurement.loop.samples, 0) << record.candidate.text();
+    EXPECT_LE(record.measurement.loop.samples, bench_rules.loop_samples) << record.candidate.text();
     EXPECT_GT(record.measurement.loop.low_quartile, 0) << record.candidate.text();
     EXPECT_LE(record.measurement.warm.low_quartile, record.measurement.warm.high_quartile);
   }

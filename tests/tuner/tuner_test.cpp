@@ -128,6 +128,49 @@ TEST(Tune, ADatabaseIsNotTrusted) {
   EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
 }
 
+// The winner, be it the baseline: all its trials were made while something held them up.
+TEST(Tune, DoubtsRecordsThatItsPlanBelies) {
+  auto options = host_options();
+  options.recheck_share = 1e-9;
+  const Context context(options);
+  const auto matrix = make_matrix<double>("gen:pde:20");
+  const auto key = key_of(matrix, context);
+  const auto first = tune(matrix, context);
+  auto& database = service_of(context).database();
+  const MatrixRecord described{"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}};
+  for (const double factor : {1000.0, 0.001}) {
+    auto trials = database.trials(key, context.limits());
+    for (auto& trial : trials) {
+      auto& warm = trial.measurement.warm;
+      warm = {warm.median * factor, warm.low_quartile * factor, warm.high_quartile * factor, warm.samples};
+    }
+    database.record(key, described, trials);
+    // On a machine that is never quiet nothing can be said.
+    std::int64_t made = 0;
+    for (int i = 0; i < 100 && made == 0; ++i) made = tune(matrix, context).new_trials;
+    EXPECT_GT(made, 0) << factor;
+  }
+  EXPECT_GT(first.new_trials, 0);
+}
+
+TEST(Tune, WhatWasDisturbedIsTriedAgain) {
+  const Context context(host_options());
+  const auto matrix = make_matrix<double>("gen:pde:20");
+  const auto key = key_of(matrix, context);
+  const auto first = tune(matrix, context);
+  auto& database = service_of(context).database();
+  auto disturbed = *first.winner;
+  disturbed.measurement.outcome = Outcome::disturbed;
+  database.record(key, {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}}, std::vector{disturbed});
+  EXPECT_TRUE(database.passed(key).size() < database.trials(key, context.limits()).size())
+      << "nothing is learned from it";
+  const auto winner = database.winner(key, context.limits());
+  ASSERT_TRUE(winner);
+  EXPECT_EQ(winner->candidate.text(), disturbed.candidate.text()) << "an estimate is better than nothing";
+  const auto known = database.trials(key, context.limits());
+  EXPECT_EQ(trial_of(disturbed.candidate, known), nullptr);
+}
+
 TEST(AllProspects, AreThereForASearch) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(data_of(matrix).on({}), Place{});

@@ -54,6 +54,28 @@ class Events {
   cudaEvent_t stop_ = nullptr;
 };
 
+// A stream to capture. A product that is being captured for the first time may set something up in the setup stream,
+// which must not be the one that is captured.
+class OwnStream {
+ public:
+  explicit OwnStream(const Device& device) {
+    check(cudaStreamCreateWithFlags(&stream_.handle, cudaStreamNonBlocking));
+    order_after(device, stream_, setup_stream(device));
+  }
+  // What products read is released in the order of the setup stream.
+  ~OwnStream() {
+    ignore(cudaStreamSynchronize(stream_.handle));
+    ignore(cudaStreamDestroy(stream_.handle));
+  }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  [[nodiscard]] Stream get() const { return stream_; }
+
+ private:
+  Stream stream_;
+};
+
 // Repetitions of a launch, captured once and replayed. The events lie within the graph, so that the start of a replay
 // is not in the time.
 class Graph {
@@ -89,33 +111,35 @@ class Graph {
 class CudaTimedProduct final : public TimedProduct {
  public:
   CudaTimedProduct(const Device& device, Launch launch, double sample_seconds)
-      : stream_(setup_stream(device)), launch_(std::move(launch)) {
+      : own_stream_(device), stream_(own_stream_.get()), launch_(std::move(launch)) {
     launch_(stream_);
     const double once = events_.time(stream_, [&] { launch_(stream_); });
     repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
     graph_ = std::make_unique<Graph>(launch_, repetitions_, graph_events_, stream_);
   }
 
-  double warm_sample() override {
+  Sample warm_sample() override {
     launch_(stream_);  // finds in the cache what others have left there
     graph_->replay(stream_);
-    return graph_events_.elapsed() / repetitions_;
+    return {graph_events_.elapsed() / repetitions_};
   }
 
-  double loop_sample() override {
-    return events_.time(stream_, [&] {
+  Sample loop_sample() override {
+    const double seconds = events_.time(stream_, [&] {
       for (int i = 0; i < repetitions_; ++i) launch_(stream_);
-    }) / repetitions_;
+    });
+    return {seconds / repetitions_};
   }
 
-  double cold_sample(CacheFlusher& flusher) override {
+  Sample cold_sample(CacheFlusher& flusher) override {
     // While the device is busy overwriting its cache, the host queues the events and the product: no launch gap
     // falls between the events.
     flusher.flush(stream_);
-    return events_.time(stream_, [&] { launch_(stream_); });
+    return {events_.time(stream_, [&] { launch_(stream_); })};
   }
 
  private:
+  OwnStream own_stream_;
   Stream stream_;
   Launch launch_;
   Events events_;
