@@ -138,7 +138,8 @@ constexpr std::string_view insert_trial = R"sql(
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
           ?24))sql";
 
-// The last trial of every candidate, cheapest first, and whether it keeps the limits. A limit that cannot be compared
+// The last trial of every candidate, cheapest first, disturbed ones behind those that passed, and whether it keeps the
+// limits. A limit that cannot be compared
 // with (infinity times 0 bytes) is no limit.
 // ?1 matrix, ?2 environment, ?3 catalogue or '', ?4 expected calls, ?5 memory factor, ?6 deterministic only
 constexpr std::string_view select_ranked = R"sql(
@@ -155,7 +156,7 @@ constexpr std::string_view select_ranked = R"sql(
                WHERE matrix = ?1 AND environment = ?2
                  AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
                GROUP BY format, params)
-  ORDER BY outcome IN ('passed', 'disturbed') DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
+  ORDER BY outcome = 'passed' DESC, outcome = 'disturbed' DESC, warm_samples > 0 DESC, setup_s + ?4 * warm_median_s, bytes, format, params)sql";
 
 struct Ranked {
   TrialRecord trial;
@@ -279,7 +280,7 @@ std::optional<TrialRecord> find_winner(const Connection& connection, const std::
     const auto& m = ranked.trial.measurement;
     const double total = m.setup_seconds + static_cast<double>(limits.expected_calls) * m.warm.median;
     if (!winner) least = total;
-    if (winner && total > (1 + Database::tie) * least) return false;
+    if (winner && (m.outcome != winner->measurement.outcome || total > (1 + Database::tie) * least)) return false;
     if (!winner || is_simpler(ranked.trial, *winner)) winner = std::move(ranked.trial);
     return true;
   });

@@ -70,6 +70,7 @@ void look(std::vector<Schedule>& schedules) {
 }
 
 constexpr double share_of_a_product = 0.02;
+constexpr double most_of_a_sample = 0.6;
 // A thread that has slept is not awake at once on an idle machine either.
 constexpr double seconds_to_wake = 2e-5;
 
@@ -94,7 +95,8 @@ Sample time_threads(const std::function<void()>& body) {
                        after[i].processor != before[i].processor;
     longest = std::max(longest, waited);
   }
-  if (sample.disturbed) sample.seconds = std::max(sample.seconds - longest, sample.seconds * 1e-3);
+  // A wait is counted when it ends, so that it may have begun before all this.
+  if (sample.disturbed && longest < most_of_a_sample * sample.seconds) sample.seconds -= longest;
   return sample;
 }
 

@@ -13,7 +13,7 @@ namespace autospmv {
 struct Sample {
   double seconds = 0;
   /// A thread was switched out, moved to another processor or left waiting for one meanwhile; the seconds are then
-  /// without the longest wait, an estimate of what it takes undisturbed.
+  /// without the longest wait, a rough estimate of what it takes undisturbed.
   bool disturbed = false;
 };
 

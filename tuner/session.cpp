@@ -24,7 +24,7 @@ Timing timing_of(int count, const Take& take) {
 }
 
 // How much longer than the best a candidate may take, where its time is an estimate.
-constexpr double doubt_of_disturbed = 1.5;
+constexpr double doubt_of_disturbed = 3;
 // What a conversion may turn out to take of the time it took first.
 constexpr double least_conversion = 0.3;
 // How much the median of a few rounds may be off.
@@ -72,7 +72,8 @@ Launch Session<T>::launch_of(const Trial& trial) const {
 
 template <class T>
 double Session<T>::glance_limit() const {
-  return best_ > 0 ? rules_.glance_factor * best_ : std::numeric_limits<double>::infinity();
+  const double best = best_ > 0 ? best_ : best_disturbed_;
+  return best > 0 ? rules_.glance_factor * best : std::numeric_limits<double>::infinity();
 }
 
 template <class T>
@@ -85,10 +86,8 @@ void Session<T>::first_look(Trial& trial) {
 
 template <class T>
 void Session<T>::note_best(const Trial& trial) {
-  const bool better = trial.disturbed() == best_is_disturbed_ ? trial.median() < best_ : best_is_disturbed_;
-  if (best_ > 0 && !better) return;
-  best_ = trial.median();
-  best_is_disturbed_ = trial.disturbed();
+  double& best = trial.disturbed() ? best_disturbed_ : best_;
+  if (best == 0 || trial.median() < best) best = trial.median();
 }
 
 template <class T>
@@ -155,11 +154,14 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   return trial.record;
 }
 
-// Baselines stay longer: a comparison with one that was looked at for a moment is worth little.
+// Baselines stay longer: a comparison with one that was looked at for a moment is worth little. An estimate is compared
+// with estimates, and with room for its error.
 template <class T>
 bool Session<T>::may_win(const Trial& trial) const {
   const double cut = trial.baseline ? std::max(rules_.cut_factor, rules_.baseline_cut_factor) : rules_.cut_factor;
-  return trial.median() <= cut * best_ * (trial.disturbed() ? doubt_of_disturbed : 1);
+  if (!trial.disturbed()) return best_ == 0 || trial.median() <= cut * best_;
+  const double best = best_ > 0 ? std::min(best_, best_disturbed_) : best_disturbed_;
+  return trial.median() <= std::max(cut, doubt_of_disturbed) * best;
 }
 
 template <class T>
@@ -186,8 +188,12 @@ std::vector<typename Session<T>::Trial*> Session<T>::contenders() const {
     return trial->median() + share_of_setup * trial->record.measurement.setup_seconds / rules_.expected_calls;
   };
   auto trials = kept();
+  const bool any_undisturbed =
+      std::any_of(trials.begin(), trials.end(), [](const Trial* trial) { return !trial->disturbed(); });
   double best = std::numeric_limits<double>::infinity();
-  for (const auto* trial : trials) best = std::min(best, total(trial, 1));
+  for (const auto* trial : trials) {
+    if (!any_undisturbed || !trial->disturbed()) best = std::min(best, total(trial, 1));
+  }
   const auto hopeless = [&](const Trial* trial) {
     const double doubt = rules_.cut_factor > doubt_of_disturbed ? rules_.cut_factor
                          : trial->disturbed()                   ? doubt_of_disturbed
@@ -227,6 +233,7 @@ void Session<T>::settle() {
   std::optional<CacheFlusher> flusher;
   if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) flusher.emplace(device_);
   best_ = 0;
+  best_disturbed_ = 0;
   for (auto* trial : all) {
     note_best(*trial);
     auto& measurement = trial->record.measurement;

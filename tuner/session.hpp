@@ -95,8 +95,8 @@ class Session {
   FormatLookup<T> formats_;
   std::unique_ptr<Verifier<T>> verifier_;
   std::vector<std::unique_ptr<Trial>> trials_;
-  double best_ = 0;  // seconds of the fastest verified candidate so far; 0 before the first
-  bool best_is_disturbed_ = false;
+  double best_ = 0;            // seconds of the fastest verified candidate so far; 0 before the first
+  double best_disturbed_ = 0;  // the same by estimates
   Patience patience_;
   // The host's threads stay where they are from one trial to the next.
   std::optional<PinnedThreads> pinned_;
