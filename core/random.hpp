@@ -32,8 +32,28 @@ AUTOSPMV_HD constexpr double random_value(std::uint64_t seed, std::uint64_t posi
   return (random_bits(seed, position) & 1U) != 0 ? magnitude : -magnitude;
 }
 
-/// Fills `size` elements in the memory of `place` with random_value(seed, position), in the order of the stream.
+/// A vector of random values times a power of two, or those of one class of its positions, and zeros elsewhere. The
+/// classes of one seed are about as large as each other, and each position is in one.
+struct RandomVector {
+  std::uint64_t seed = 0;
+  double scale = 1;
+  std::int64_t classes = 1;
+  std::int64_t chosen = 0;
+
+  [[nodiscard]] AUTOSPMV_HD constexpr double at(std::uint64_t position) const {
+    const auto count = static_cast<std::uint64_t>(classes);
+    if (count > 1 && random_bits(~seed, position) % count != static_cast<std::uint64_t>(chosen)) return 0;
+    return scale * random_value(seed, position);
+  }
+};
+
+/// Fills `size` elements in the memory of `place`, in the order of the stream.
 template <class T>
-void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, Stream stream);
+void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place place, Stream stream);
+
+template <class T>
+void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, Stream stream) {
+  fill_random(data, size, RandomVector{seed}, place, stream);
+}
 
 }  // namespace autospmv

@@ -46,9 +46,9 @@ struct OnlineTask {
 /// products it holds no thread, so that one is enough for any number of matrices; where there is none, the first
 /// operator stays.
 ///
-/// Every product is one that the caller asked for, except for one reference product a set of values and one product of
-/// each candidate, which verify it, and a second one where that seemed too slow for it to ride at all. Products never
-/// wait for the background, and take no memory of the device. Which candidate one uses depends on time: its last bits
+/// Every product is one that the caller asked for, except for the reference products of a set of values and the
+/// products that verify each candidate, of x and y of the tuning's own (see Verifier). Products never wait for the
+/// background, and take no memory of the device. Which candidate one uses depends on time: its last bits
 /// may differ from call to call until the tuning has settled.
 ///
 /// New values of another kind than the trials are filed under end the search: what was measured before is kept.

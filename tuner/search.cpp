@@ -272,8 +272,8 @@ class Paying final : public Search {
     const auto& prediction = entry.prospect->prediction;
     if (entry.format->trials >= rules_.most_of_format) return 0;
     const double seconds = entry.format->misses.expected_seconds(*entry.prospect, common_);
-    // The one product more is that which verifies it.
-    const double cost = prediction.setup_seconds + seconds + rules_.products_of_trial * std::max(0.0, seconds - best_);
+    const double cost = prediction.setup_seconds + rules_.products_of_verification * seconds +
+                        rules_.products_of_trial * std::max(0.0, seconds - best_);
     if (rules_.least_return * cost >= calls_ * best_) return 0;
     const double deviation = std::max(1e-3, caution * prediction.deviation);
     const double margin = std::log(best_ / seconds) / deviation;

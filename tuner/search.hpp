@@ -33,8 +33,9 @@ struct SearchRules {
   /// Online: a trial must promise so many times what it costs. A conversion slows down the products beside it, and
   /// what promises most of many has mostly been overrated.
   double least_return = 4;
-  double products_of_trial = 9;  ///< online: that the caller computes with the candidate
-  double launch_seconds = 5e-6;  ///< online: most that a timed product may take longer for being alone
+  double products_of_verification = 2;  ///< online: before that, see Verifier
+  double products_of_trial = 9;         ///< online: that the caller computes with the candidate
+  double launch_seconds = 5e-6;         ///< online: most that a timed product may take longer for being alone
 };
 
 class Search {

@@ -1,5 +1,4 @@
-// The CUDA sides of core/random.hpp, core/fingerprint.hpp, core/reference.hpp, core/equal.hpp and
-// core/pattern_check.hpp.
+// The CUDA sides of core/random.hpp, core/fingerprint.hpp, core/equal.hpp and core/pattern_check.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +7,12 @@
 #include "core/device.hpp"
 #include "core/fingerprint.hpp"
 #include "core/pattern_check.hpp"
-#include "core/reference.hpp"
+#include "core/random.hpp"
 
 namespace autospmv::cuda {
 
 template <class T>
-void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, Stream stream);
+void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place place, Stream stream);
 
 Fingerprint fingerprint_of(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOffsets row_ptr,
                            const std::int32_t* col_idx, Place place);
@@ -26,13 +25,6 @@ void narrow_offsets(const std::int64_t* wide, std::int32_t* narrow, std::int64_t
 
 /// The same for columns. Those that do not fit become numbers that no matrix has a column of: negative or 2^31 - 1.
 void narrow_columns(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream);
-
-template <class T>
-void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
-                       Place place);
-
-template <class T>
-Comparison compare(const CsrView<T>& matrix, const Reference& reference, const T* y, Place place);
 
 bool equal_bytes(const void* a, const void* b, std::size_t bytes, Place place);
 

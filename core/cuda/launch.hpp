@@ -20,4 +20,10 @@ inline unsigned grid_for(std::int64_t threads, int block = default_block) {
   return static_cast<unsigned>(blocks);
 }
 
+/// The grid of a kernel that walks any number of elements in strides of the grid: enough to fill any device of today.
+inline unsigned striding_grid(std::int64_t size) {
+  constexpr std::int64_t max_blocks = 132 * 16;
+  return grid_for(std::min(size, max_blocks * default_block));
+}
+
 }  // namespace autospmv::cuda

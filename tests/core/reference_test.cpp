@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "core/random.hpp"
@@ -26,7 +27,7 @@ TEST(Reference, IsMoreAccurateThanTheBoundAsks) {
   const CsrView<double> view{1, 3, 3, row_ptr.data(), columns.data(), values.data()};
   const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
   EXPECT_EQ(reference.product[0], 1);
-  EXPECT_EQ(reference.scale[0], 2e16 + 1);
+  EXPECT_DOUBLE_EQ(reference.bound[0], 11 * 0x1p-53 * (2e16 + 1));
 }
 
 Comparison judged(double y, double x_value) {
@@ -36,7 +37,7 @@ Comparison judged(double y, double x_value) {
   const std::vector<double> x{1, x_value};
   const CsrView<double> view{1, 2, 2, row_ptr.data(), columns.data(), values.data()};
   const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
-  return compare(view, reference, &y, {});
+  return compare(reference, &y, {});
 }
 
 TEST(Reference, JudgesRoundingAndSpecialValues) {
@@ -53,10 +54,31 @@ TEST(Reference, JudgesRoundingAndSpecialValues) {
   EXPECT_EQ(judged(7, 5).first_wrong, 0);
 }
 
+// What overflows in one order of its terms and not in another is not judged; what overflows in no order is.
+TEST(Reference, JudgesNothingThatMayOverflow) {
+  const std::vector<std::int32_t> row_ptr{0, 3};
+  const std::vector<std::int32_t> columns{0, 1, 2};
+  const std::vector<double> x{1, 1, 1};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto passes = [&](double value, double y) {
+    const std::vector<double> values{value, value, -value};
+    const CsrView<double> view{1, 3, 3, row_ptr.data(), columns.data(), values.data()};
+    const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
+    return compare(reference, &y, {}).passed();
+  };
+  constexpr double large = std::numeric_limits<double>::max();
+  for (const double y : {large, infinity, -infinity, nan}) EXPECT_TRUE(passes(large, y)) << y;
+  EXPECT_TRUE(passes(large / 16, large / 16));
+  for (const double y : {large / 32, infinity, -infinity, nan}) EXPECT_FALSE(passes(large / 16, y)) << y;
+  EXPECT_TRUE(passes(infinity, nan));
+  EXPECT_FALSE(passes(infinity, infinity));
+}
+
 template <class T>
-HostCsr<T> with_rows_of(const std::vector<std::int64_t>& lengths, std::int64_t cols) {
+HostCsr<T> with_rows_of(const std::vector<std::int64_t>& lengths, std::int64_t cols, std::int64_t step = 31) {
   const auto length = [&](std::int64_t row) { return lengths[static_cast<std::size_t>(row)]; };
-  return testing::from_lengths<T>(static_cast<std::int64_t>(lengths.size()), cols, length, 31);
+  return testing::from_lengths<T>(static_cast<std::int64_t>(lengths.size()), cols, length, step);
 }
 
 // Against sums in the host's widest precision.
@@ -76,7 +98,7 @@ void expect_reference(const HostCsr<T>& source) {
     const auto reference =
         reference_product(data_of(matrix).on(device), alpha, on_device.data(), beta, added.data(), device);
     const auto product = reference.product.to_vector();
-    const auto scale = reference.scale.to_vector();
+    const auto bound = reference.bound.to_vector();
     for (std::size_t row = 0; row < y0.size(); ++row) {
       long double sum = static_cast<long double>(beta) * y0[row];
       long double magnitude = 3;
@@ -87,9 +109,11 @@ void expect_reference(const HostCsr<T>& source) {
         sum += term;
         magnitude += std::fabs(term);
       }
-      const auto close = static_cast<double>(magnitude) * 1e-13;
-      EXPECT_NEAR(product[row], static_cast<double>(sum), close * 1e-2) << name_of(device.backend) << ", row " << row;
-      EXPECT_NEAR(scale[row], static_cast<double>(magnitude), close) << name_of(device.backend) << ", row " << row;
+      SCOPED_TRACE(std::string(name_of(device.backend)) + ", row " + std::to_string(row));
+      EXPECT_NEAR(product[row], static_cast<double>(sum), static_cast<double>(magnitude) * 1e-15);
+      const auto roundings = static_cast<double>(source.row_ptr[row + 1] - source.row_ptr[row] + 8);
+      const auto strict = roundings * std::numeric_limits<T>::epsilon() / 2 * static_cast<double>(magnitude);
+      EXPECT_NEAR(bound[row], strict, strict * 1e-6);
     }
   }
 }
@@ -107,6 +131,73 @@ TEST(Reference, SumsFewLongRowsAmongManyShortOnes) {
 TEST(Reference, SumsNothingButLongRows) {
   expect_reference(with_rows_of<double>({100'000, 65'537, 300'000}, 400'000));
   expect_reference(with_rows_of<float>({100'000, 65'537, 300'000}, 400'000));
+}
+
+// The rows and how often a column is repeated in them.
+template <class T>
+void expect_long_rows(const HostCsr<T>& source, std::int64_t least, const std::vector<LongRow>& expected) {
+  const auto matrix = testing::matrix_of(source);
+  for (const auto& device : testing::devices()) {
+    const auto found = long_rows(data_of(matrix).on(device), least, device);
+    ASSERT_EQ(found.size(), expected.size()) << name_of(device.backend);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].row, expected[i].row);
+      EXPECT_EQ(found[i].first, source.row_ptr[static_cast<std::size_t>(found[i].row)]);
+      EXPECT_EQ(found[i].length, expected[i].length);
+      EXPECT_EQ(found[i].repeats, expected[i].repeats) << name_of(device.backend) << ", row " << found[i].row;
+    }
+  }
+}
+
+TEST(LongRows, AreFoundAndTheirRepeatedColumnsCounted) {
+  // Columns begin at 7 times the row and go on by 1, modulo 1000.
+  const auto source = with_rows_of<double>({3, 2500, 0, 100, 101, 1000, 990}, 1000, 1);
+  expect_long_rows(source, 100, {{1, 0, 2500, 3}, {4, 0, 101, 1}, {5, 0, 1000, 1}, {6, 0, 990, 1}});
+  expect_long_rows(source, 2500, {});
+}
+
+template <class T>
+void expect_reference_of_long_rows(const HostCsr<T>& source) {
+  const auto matrix = testing::matrix_of(source);
+  for (const auto& device : testing::devices()) {
+    SCOPED_TRACE(std::string(name_of(device.backend)));
+    const auto view = data_of(matrix).on(device);
+    Array<T> x(static_cast<std::size_t>(view.cols), device);
+    fill_random(x.data(), view.cols, 3, device, setup_stream(device));
+    const auto rows = long_rows(view, strict_terms<float>, device);
+    const auto of_all = reference_product<T>(view, 1, x.data(), 0, nullptr, device);
+    const auto of_some =
+        reference_product<T>(view, 1, x.data(), 0, nullptr, device, Array<LongRow>::copy_of(rows, device));
+    const auto all = of_all.product.to_vector();
+    const auto strict = of_all.bound.to_vector();
+    const auto some = of_some.product.to_vector();
+    const auto bound = of_some.bound.to_vector();
+    ASSERT_EQ(some.size(), rows.size());
+    ASSERT_EQ(of_some.rows.to_vector().size(), rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto row = static_cast<std::size_t>(rows[i].row);
+      EXPECT_NEAR(some[i], all[row], 1e-13 * static_cast<double>(rows[i].length));
+      // Of m terms t: 16 u q sqrt(m) (sqrt(m) t), where the other is u m (m t).
+      const double ratio = walk_factor * static_cast<double>(rows[i].repeats) / static_cast<double>(rows[i].length);
+      EXPECT_NEAR(bound[i] / strict[row], ratio, 0.1 * ratio) << row;
+    }
+    // The first wrong one is named by its number in the matrix.
+    std::vector<T> y(all.begin(), all.end());
+    const auto last = static_cast<std::size_t>(rows.back().row);
+    y[last] += static_cast<T>(2 * bound.back());
+    const auto on_device = Array<T>::copy_of(y, device);
+    const auto comparison = compare(of_some, on_device.data(), device);
+    EXPECT_EQ(comparison.wrong_rows, 1);
+    EXPECT_EQ(comparison.first_wrong, rows.back().row);
+    EXPECT_NEAR(comparison.worst_error, 2, 0.1);
+  }
+}
+
+TEST(Reference, IsOfLongRowsAloneWithABoundForRandomSigns) {
+  const std::vector<std::int64_t> lengths{3, 2000, 0, 70'000, 900, 150'000};
+  expect_reference_of_long_rows(with_rows_of<float>(lengths, 150'000, 1));
+  expect_reference_of_long_rows(with_rows_of<double>(lengths, 150'000, 1));
+  expect_reference_of_long_rows(with_rows_of<float>(lengths, 75'001, 1));
 }
 
 TEST(Reference, SumsRowsThatAreNotLongEnoughToBeShared) {

@@ -283,7 +283,7 @@ void expect_products(const std::string& name, const HostCsr<T>& source, const st
         auto y = Array<T>::copy_of(make_x<T>(source.rows, Entries::finite, 5), device);
         (*built)->apply(2, x.data(), -1, y.data(), setup_stream(device));
         synchronize(device);
-        const auto comparison = compare(on.view, reference, static_cast<const T*>(y.data()), device);
+        const auto comparison = compare(reference, static_cast<const T*>(y.data()), device);
         EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong, first " << comparison.first_wrong;
       }
     }

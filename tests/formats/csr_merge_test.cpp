@@ -58,7 +58,7 @@ struct Problem {
   }
 
   void expect_right(const Array<T>& y) const {
-    const auto comparison = compare(view, reference, y.data(), device);
+    const auto comparison = compare(reference, y.data(), device);
     EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first " << comparison.first_wrong;
   }
 

@@ -59,7 +59,7 @@ struct LargeCase {
 
 template <class T>
 void expect_right(const LargeCase<T>& on, const Array<T>& y, const Reference& reference) {
-  const auto comparison = compare(on.view, reference, y.data(), on.device);
+  const auto comparison = compare(reference, y.data(), on.device);
   EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first of them "
                                    << comparison.first_wrong << ", worst error " << comparison.worst_error;
 }

@@ -189,7 +189,7 @@ void expect_right_product(const std::string& format, const Params& params, const
     y = Array<double>::copy_of(y0, device);
     (*built)->apply(2.0, x.data(), -1.0, y.data(), setup_stream(device));
     synchronize(device, setup_stream(device));
-    const auto comparison = compare(view, reference, static_cast<const double*>(y.data()), device);
+    const auto comparison = compare(reference, static_cast<const double*>(y.data()), device);
     EXPECT_TRUE(comparison.passed()) << comparison.wrong_rows << " wrong rows, the first " << comparison.first_wrong;
     if (time == 0) first = y.to_vector();
   }

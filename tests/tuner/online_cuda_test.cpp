@@ -51,7 +51,7 @@ class OnlineOnDevice : public ::testing::Test {
   /// Of what the stream has done, which it waits for.
   [[nodiscard]] bool is_right(const Array<double>& y, cudaStream_t stream) const {
     cuda::check(cudaStreamSynchronize(stream));
-    return compare(data_of(*matrix_).on(device_), reference_, y.data(), device_).passed();
+    return compare(reference_, y.data(), device_).passed();
   }
 
   [[nodiscard]] bool settled() const { return plan_for(*matrix_, *context_)->settled(); }

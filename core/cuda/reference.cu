@@ -1,0 +1,252 @@
+#include "core/cuda/reference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/compensated.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
+
+namespace autospmv::cuda {
+
+namespace {
+
+// What the kernels of a reference product share.
+template <class T, class Offset>
+struct ReferenceTask {
+  CsrView<T> matrix;
+  const Offset* row_ptr;
+  const LongRow* rows;  // nullptr: all
+  std::int64_t size;
+  T alpha;
+  const T* x;
+  T beta;
+  const T* y0;
+  double* product;
+  double* bound;
+
+  __device__ LongRow row(std::int64_t i) const { return rows == nullptr ? any_row(row_ptr, i) : rows[i]; }
+  __device__ void finish(const CompensatedSum& sum, std::int64_t i) const {
+    finish_row(sum, alpha, beta, y0, row(i), i, product, bound);
+  }
+};
+
+// The sum of what the threads of a block have, on its first thread; the others get no sum.
+__device__ CompensatedSum sum_of_block(const CompensatedSum& own) {
+  __shared__ CompensatedSum partial[default_block];
+  __syncthreads();  // that of the last call was read
+  partial[threadIdx.x] = own;
+  for (unsigned threads = blockDim.x / 2; threads > 0; threads /= 2) {
+    __syncthreads();
+    if (threadIdx.x < threads) partial[threadIdx.x].merge(partial[threadIdx.x + threads]);
+  }
+  return partial[threadIdx.x];
+}
+
+// The sum of the products of nonzeros [first, last), on the first thread of the block.
+template <class T>
+__device__ CompensatedSum sum_of_products(const CsrView<T>& matrix, const T* x, std::int64_t first, std::int64_t last) {
+  CompensatedSum sum;
+  for (std::int64_t k = first + threadIdx.x; k < last; k += blockDim.x) {
+    sum.add_product(matrix.values[k], x[matrix.col_idx[k]]);
+  }
+  return sum_of_block(sum);
+}
+
+// Nonzeros that one thread adds up at most: each takes about a microsecond.
+constexpr std::int64_t most_of_a_thread = 256;
+// Blocks that share a longer row.
+constexpr int shares_of_a_row = default_block;
+
+// A block of threads a row; rows that are too long for one are listed.
+template <class T, class Offset>
+__global__ void reference_kernel(ReferenceTask<T, Offset> task, std::int64_t* shared_rows, unsigned long long* count) {
+  for (std::int64_t i = blockIdx.x; i < task.size; i += gridDim.x) {
+    const auto row = task.row(i);
+    if (row.length > most_of_a_thread * blockDim.x) {
+      if (threadIdx.x == 0) shared_rows[atomicAdd(count, 1ULL)] = i;
+      continue;
+    }
+    const auto sum = sum_of_products(task.matrix, task.x, row.first, row.first + row.length);
+    if (threadIdx.x == 0) task.finish(sum, i);
+  }
+}
+
+// A block a share of a row.
+template <class T, class Offset>
+__global__ void share_rows_kernel(ReferenceTask<T, Offset> task, const std::int64_t* shared_rows,
+                                  CompensatedSum* sums) {
+  const auto row = task.row(shared_rows[blockIdx.x / shares_of_a_row]);
+  const std::int64_t share = blockIdx.x % shares_of_a_row;
+  const auto sum = sum_of_products(task.matrix, task.x, row.first + row.length * share / shares_of_a_row,
+                                   row.first + row.length * (share + 1) / shares_of_a_row);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+// A block a row, a thread a share.
+template <class T, class Offset>
+__global__ void join_rows_kernel(ReferenceTask<T, Offset> task, const std::int64_t* shared_rows,
+                                 const CompensatedSum* sums) {
+  const auto sum = sum_of_block(sums[static_cast<std::int64_t>(blockIdx.x) * shares_of_a_row + threadIdx.x]);
+  if (threadIdx.x == 0) task.finish(sum, shared_rows[blockIdx.x]);
+}
+
+struct DeviceComparison {
+  unsigned long long worst_bits;  // bits of a nonnegative double order like integers
+  unsigned long long wrong_rows;
+  unsigned long long first_wrong;
+};
+
+template <class T>
+__global__ void compare_kernel(const std::int64_t* rows, std::int64_t size, const double* product, const double* bound,
+                               const T* y, DeviceComparison* result) {
+  double worst = 0;
+  for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
+    const std::int64_t row = rows == nullptr ? i : rows[i];
+    const double error = row_error(y[row], product[i], bound[i]);
+    worst = error > worst ? error : worst;
+    if (!(error <= 1)) {
+      atomicAdd(&result->wrong_rows, 1ULL);
+      atomicMin(&result->first_wrong, static_cast<unsigned long long>(row));
+    }
+  }
+  if (worst > 0) atomicMax(&result->worst_bits, static_cast<unsigned long long>(__double_as_longlong(worst)));
+}
+
+template <class Offset>
+__global__ void list_long_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t least, LongRow* found,
+                                      unsigned long long* count) {
+  for (std::int64_t i = global_thread(); i < rows; i += thread_count()) {
+    auto row = any_row(row_ptr, i);
+    if (row.length <= least) continue;
+    row.repeats = 1;
+    found[atomicAdd(count, 1ULL)] = row;
+  }
+}
+
+// A block a row.
+__global__ void check_order_kernel(LongRow* rows, const std::int32_t* col_idx) {
+  auto& row = rows[blockIdx.x];
+  const auto* columns = col_idx + row.first;
+  for (std::int64_t k = 1 + threadIdx.x; k < row.length; k += blockDim.x) {
+    if (columns[k] <= columns[k - 1]) row.repeats = 0;
+  }
+}
+
+template <class T>
+__global__ void largest_magnitude_kernel(const T* values, std::int64_t size, unsigned long long* largest_bits) {
+  double largest = 0;
+  for (std::int64_t k = global_thread(); k < size; k += thread_count()) {
+    const double magnitude = fabs(static_cast<double>(values[k]));
+    if (isfinite(magnitude) && magnitude > largest) largest = magnitude;
+  }
+  if (largest > 0) atomicMax(largest_bits, static_cast<unsigned long long>(__double_as_longlong(largest)));
+}
+
+// A number on the device, 0 to begin with.
+Array<unsigned long long> make_counter(Place place, Stream stream) {
+  Array<unsigned long long> counter(1, place);
+  fill_bytes(counter.data(), 0, sizeof(unsigned long long), place, stream);
+  return counter;
+}
+
+}  // namespace
+
+template <class T>
+void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
+                       Place place, const Array<LongRow>& rows) {
+  const auto size = static_cast<std::int64_t>(reference.product.size());
+  if (size == 0) return;
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  const bool short_rows = rows.empty() && matrix.nnz / matrix.rows < 2 * warp_size;
+  const int block = short_rows ? warp_size : default_block;
+  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
+  Array<std::int64_t> shared_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * block)), place);
+  auto count = make_counter(place, stream);
+  std::visit(
+      [&](const auto* row_ptr) {
+        const ReferenceTask task{
+            matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
+        reference_kernel<<<grid, block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
+        check_launch();
+        const auto shared = static_cast<unsigned>(count.to_vector().front());
+        if (shared == 0) return;
+        Array<CompensatedSum> sums(static_cast<std::size_t>(shared) * shares_of_a_row, place);
+        share_rows_kernel<<<shared * shares_of_a_row, default_block, 0, stream.handle>>>(task, shared_rows.data(),
+                                                                                         sums.data());
+        check_launch();
+        join_rows_kernel<<<shared, shares_of_a_row, 0, stream.handle>>>(task, shared_rows.data(), sums.data());
+        check_launch();
+        synchronize(place, stream);
+      },
+      matrix.row_ptr);
+}
+
+template <class T>
+Comparison compare(const Reference& reference, const T* y, Place place) {
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  const std::array<DeviceComparison, 1> perfect = {{{0, 0, ~0ULL}}};
+  Array<DeviceComparison> result(1, place);
+  result.assign(perfect, stream);
+  const auto size = static_cast<std::int64_t>(reference.product.size());
+  compare_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(
+      reference.rows.data(), size, reference.product.data(), reference.bound.data(), y, result.data());
+  check_launch();
+  const auto found = result.to_vector().front();
+  Comparison comparison;
+  comparison.worst_error = std::bit_cast<double>(found.worst_bits);
+  comparison.wrong_rows = static_cast<std::int64_t>(found.wrong_rows);
+  if (comparison.wrong_rows > 0) comparison.first_wrong = static_cast<std::int64_t>(found.first_wrong);
+  return comparison;
+}
+
+template <class T>
+std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, std::int64_t least, Place place) {
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  Array<LongRow> found(static_cast<std::size_t>(matrix.nnz / (least + 1)), place);
+  auto count = make_counter(place, stream);
+  std::visit(
+      [&](const auto* row_ptr) {
+        list_long_rows_kernel<<<striding_grid(matrix.rows), default_block, 0, stream.handle>>>(
+            row_ptr, matrix.rows, least, found.data(), count.data());
+      },
+      matrix.row_ptr);
+  check_launch();
+  const auto size = count.to_vector().front();
+  if (size == 0) return {};
+  check_order_kernel<<<static_cast<unsigned>(size), default_block, 0, stream.handle>>>(found.data(), matrix.col_idx);
+  check_launch();
+  std::vector<LongRow> rows(size);
+  copy_bytes(rows.data(), found.data(), size * sizeof(LongRow), place, stream);
+  synchronize(place, stream);
+  std::sort(rows.begin(), rows.end(), [](const LongRow& a, const LongRow& b) { return a.row < b.row; });
+  return rows;
+}
+
+template <class T>
+double largest_magnitude(const T* values, std::int64_t size, Place place) {
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  auto largest = make_counter(place, stream);
+  largest_magnitude_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(values, size, largest.data());
+  check_launch();
+  return std::bit_cast<double>(largest.to_vector().front());
+}
+
+template void reference_product(const CsrView<float>&, float, const float*, float, const float*, Reference&, Place,
+                                const Array<LongRow>&);
+template void reference_product(const CsrView<double>&, double, const double*, double, const double*, Reference&, Place,
+                                const Array<LongRow>&);
+template Comparison compare(const Reference&, const float*, Place);
+template Comparison compare(const Reference&, const double*, Place);
+template std::vector<LongRow> find_long_rows(const CsrView<float>&, std::int64_t, Place);
+template std::vector<LongRow> find_long_rows(const CsrView<double>&, std::int64_t, Place);
+template double largest_magnitude(const float*, std::int64_t, Place);
+template double largest_magnitude(const double*, std::int64_t, Place);
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,28 @@
+// The CUDA sides of core/reference.hpp, core/long_rows.hpp and core/magnitude.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/device.hpp"
+#include "core/long_rows.hpp"
+#include "core/reference.hpp"
+
+namespace autospmv::cuda {
+
+template <class T>
+void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
+                       Place place, const Array<LongRow>& rows);
+
+template <class T>
+Comparison compare(const Reference& reference, const T* y, Place place);
+
+/// In order. Of rows whose columns do not increase, `repeats` is not known.
+template <class T>
+std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, std::int64_t least, Place place);
+
+template <class T>
+double largest_magnitude(const T* values, std::int64_t size, Place place);
+
+}  // namespace autospmv::cuda
