@@ -47,6 +47,8 @@ struct Measurement {
   double setup_seconds = 0;  ///< conversion from CSR, allocation included
   std::int64_t bytes = 0;    ///< what the built candidate allocated beside the CSR arrays
   double worst_error = 0;    ///< as in Comparison
+  /// Memory or threads ran out: refused for now, which says nothing of the candidate and is not recorded.
+  bool given_up = false;
 };
 
 /// One row of the history. A later trial of the same candidate adds a row and never replaces one.
