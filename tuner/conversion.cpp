@@ -1,8 +1,10 @@
 #include "tuner/conversion.hpp"
 
+#include <new>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/shortage.hpp"
 #include "features/longest_row.hpp"
 #include "tuner/clock.hpp"
 
@@ -24,6 +26,17 @@ std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& 
   measurement.setup_seconds = seconds_since(start);
   measurement.bytes = (*built)->bytes();
   return std::move(*built);
+}
+
+void note_failure(Measurement& measurement, const std::exception& error) noexcept {
+  const char* const shortage = shortage_in_hand();
+  measurement.given_up = shortage != nullptr;
+  measurement.outcome = measurement.given_up ? Outcome::refused : Outcome::failed;
+  try {
+    measurement.detail = measurement.given_up ? shortage : error.what();
+  } catch (const std::bad_alloc&) {
+    measurement.detail.clear();
+  }
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/array.hpp"
+#include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/cuda/meter.hpp"
@@ -50,9 +51,10 @@ class HostTimedProduct final : public TimedProduct {
 };
 
 double host_copy_bandwidth(const Device& device) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(device.cache_bytes, 1 << 27));
-  Array<char> from(size, Place{});
-  Array<char> to(size, Place{});
+  CopiedArrays copied(static_cast<std::size_t>(std::max<std::int64_t>(device.cache_bytes, 1 << 27)), device);
+  auto& from = copied.from;
+  auto& to = copied.to;
+  const auto size = from.size();
   std::vector<double> samples;
   for (int round = 0; round < 4; ++round) {
     const auto start = Clock::now();
@@ -73,6 +75,19 @@ std::size_t flush_size(const Device& device) {
 }
 
 }  // namespace
+
+CopiedArrays::CopiedArrays(std::size_t size, const Device& device) {
+  while (to.empty()) {
+    try {
+      from = Array<char>(size, device);
+      to = Array<char>(size, device);
+    } catch (const OutOfMemory&) {
+      from = {};
+      size /= 2;
+      if (size < least) throw;
+    }
+  }
+}
 
 CacheFlusher::CacheFlusher(const Device& device) : memory_(flush_size(device), device) {}
 
