@@ -14,6 +14,7 @@ namespace {
 // "model name : AMD EPYC ..." of the first processor.
 std::string processor_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
+  cpuinfo.exceptions(std::ios::badbit);  // where memory runs out there is no name, rather than another
   for (std::string line; std::getline(cpuinfo, line);) {
     if (line.rfind("model name", 0) != 0) continue;
     const auto colon = line.find(": ");

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <vector>
@@ -13,16 +14,51 @@ namespace autospmv {
 /// Below this many elements, waking the threads costs more than they save.
 inline constexpr std::int64_t serial_below = 1 << 14;
 
-/// Calls body(thread, threads) once on each thread, in the calling thread alone where `work` is small. The body must
-/// not throw.
+/// Carries what a thread throws out of a parallel region, which no exception may leave by itself: that would end the
+/// process. Of several, the first.
+class CarriedException {
+ public:
+  template <class Body>
+  void catch_from(const Body& body) noexcept {
+    try {
+      body();
+    } catch (...) {
+      if (!taken_.exchange(true)) first_ = std::current_exception();
+    }
+  }
+
+  /// After the region.
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::atomic<bool> taken_ = false;
+  std::exception_ptr first_;
+};
+
+/// Calls body(thread, threads) once on each thread, in the calling thread alone where `work` is small. What the body
+/// throws on any thread is thrown here, when all have ended.
 template <class Body>
 void parallel_region(std::int64_t work, const Body& body) {
   if (work < serial_below) {
     body(0, 1);
     return;
   }
-#pragma omp parallel default(none) shared(body)
-  body(omp_get_thread_num(), omp_get_num_threads());
+  CarriedException thrown;
+#pragma omp parallel default(none) shared(body, thrown)
+  thrown.catch_from([&] { body(omp_get_thread_num(), omp_get_num_threads()); });
+  thrown.rethrow();
+}
+
+/// Calls body(part) for every part in [0, parts), on all threads as they come, in the calling thread alone where `work`
+/// is small.
+template <class Body>
+void parallel_parts(std::int64_t work, std::int64_t parts, const Body& body) {
+  std::atomic<std::int64_t> next{0};
+  parallel_region(work, [&](int /*thread*/, int /*threads*/) {
+    for (auto part = next++; part < parts; part = next++) body(part);
+  });
 }
 
 /// The share [first, last) of [0, size) that belongs to a thread.

@@ -48,6 +48,8 @@ struct Measurement {
   double setup_seconds = 0;  ///< conversion from CSR, allocation included
   std::int64_t bytes = 0;    ///< what the built candidate allocated beside the CSR arrays
   double worst_error = 0;    ///< as in Comparison
+  /// Memory or threads ran out: refused for now, which says nothing of the candidate and is not recorded.
+  bool given_up = false;
 };
 
 /// It gave the right product, in a time that is known, be it by estimate.

@@ -1,5 +1,6 @@
 #include "db/database.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -10,8 +11,10 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/shortage.hpp"
 #include "db/opening.hpp"
 #include "db/process.hpp"
 #include "db/sqlite.hpp"
@@ -256,6 +259,7 @@ struct BriefTrial {
 std::map<std::string, std::int64_t> versions_in(const std::string& catalogue) {
   std::map<std::string, std::int64_t> versions;
   std::istringstream words(catalogue);
+  words.exceptions(std::ios::badbit);
   std::string name;
   for (std::int64_t version = 0; std::getline(words >> std::ws, name, ':') && words >> version;) {
     versions[name] = version;
@@ -392,21 +396,28 @@ fs::path resolve(const fs::path& file) {
 struct Database::Impl {
   Impl(Connection opened, fs::path path, Warn warn_user)
       : connection(std::move(opened)), file(std::move(path)), on_file(!file.empty()), warn(std::move(warn_user)) {}
+  ~Impl() {
+    if (std::any_of(noted.begin(), noted.end(), [](const Note& note) { return note.over; })) clear_notes();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   /// What body(connection) returns. Where the file fails, the body runs again on what takes its place; where even that
-  /// fails, there is nothing to return.
+  /// fails, there is nothing to return. Throws what says that memory ran out.
   template <class Body>
   std::invoke_result_t<Body, Connection&> attempt(const Body& body) {
     const std::scoped_lock lock(mutex);
     try {
       return body(connection);
     } catch (const std::exception& error) {
+      if (shortage_in_hand() != nullptr) throw;
       if (!on_file) return lost<Body>(error.what());
       leave_file(error);
     }
     try {
       return body(connection);
     } catch (const std::exception& error) {
+      if (shortage_in_hand() != nullptr) throw;
       return lost<Body>(error.what());
     }
   }
@@ -417,9 +428,44 @@ struct Database::Impl {
       // A file that was deleted while it is open takes all writes, and nobody will ever read them.
       if (target.moved()) throw Error("it was removed or replaced");
       Transaction transaction(target);
+      for (const auto& note : noted) {
+        if (note.over) remove_suspect(target, note.key, note.candidate);
+      }
       body(target);
       transaction.commit();
+      std::erase_if(noted, [](const Note& note) { return note.over; });
     });
+  }
+
+  /// Notes a suspect, once it is written.
+  void note(const TrialKey& key, const Candidate& candidate) {
+    {
+      const std::scoped_lock lock(mutex);
+      noted.push_back({key, candidate, false});
+    }
+    try {
+      attempt_write([&](Connection& target) { add_suspect(target, key, candidate); });
+    } catch (...) {
+      end_note(key, candidate);
+      throw;
+    }
+  }
+
+  /// What was noted of it is cleared by the next write.
+  void end_note(const TrialKey& key, const Candidate& candidate) {
+    const std::scoped_lock lock(mutex);
+    const auto at = std::find_if(noted.begin(), noted.end(), [&](const Note& note) {
+      return !note.over && note.key == key && note.candidate == candidate;
+    });
+    if (at != noted.end()) at->over = true;
+  }
+
+  void clear_notes() noexcept {
+    try {
+      attempt_write([](Connection& /*target*/) {});
+    } catch (...) {
+      // Out of memory: the next write clears them.
+    }
   }
 
   void tell(const std::string& warning) const {
@@ -432,6 +478,13 @@ struct Database::Impl {
   bool on_file;
 
  private:
+  // A suspect that this object has noted: to clear it must take no memory.
+  struct Note {
+    TrialKey key;
+    Candidate candidate;
+    bool over = false;
+  };
+
   template <class Body>
   std::invoke_result_t<Body, Connection&> lost(const char* reason) {
     if (!std::exchange(has_lost, true)) tell(std::string("the database in memory failed: ") + reason);
@@ -460,6 +513,7 @@ struct Database::Impl {
 
   Warn warn;
   bool has_lost = false;
+  std::vector<Note> noted;
 };
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -501,7 +555,9 @@ void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span
     const auto environment = add_environment(connection, key);
     add_matrix(connection, fingerprint, matrix);
     Statement statement(connection, insert_trial);
-    for (const auto& trial : trials) add_trial(statement, fingerprint, environment, matrix.csr_bytes, trial);
+    for (const auto& trial : trials) {
+      if (!trial.measurement.given_up) add_trial(statement, fingerprint, environment, matrix.csr_bytes, trial);
+    }
   });
 }
 
@@ -547,19 +603,16 @@ bool Database::tuned(const TrialKey& key, const std::string& effort, const std::
   });
 }
 
-void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
-  impl_->attempt_write([&](Connection& connection) { add_suspect(connection, key, candidate); });
-}
+void Database::note_suspect(const TrialKey& key, const Candidate& candidate) { impl_->note(key, candidate); }
 
 void Database::note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared) {
-  impl_->attempt_write([&](Connection& connection) {
-    remove_suspect(connection, key, cleared);
-    add_suspect(connection, key, candidate);
-  });
+  impl_->end_note(key, cleared);
+  impl_->note(key, candidate);
 }
 
-void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) {
-  impl_->attempt_write([&](Connection& connection) { remove_suspect(connection, key, candidate); });
+void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) noexcept {
+  impl_->end_note(key, candidate);
+  impl_->clear_notes();
 }
 
 std::vector<Candidate> Database::suspects(const TrialKey& key) {

@@ -49,8 +49,9 @@ struct Forgotten {
 };
 
 /// Safe from many threads; many processes may write into one file. Failure of the file never throws after opening:
-/// what cannot be read is a miss, what cannot be written is kept in memory, with one warning. Does not survive a fork:
-/// the child opens its own.
+/// what cannot be read is a miss, what cannot be written is kept in memory, with one warning. Memory that runs out is
+/// no failure of the file: it is thrown (OutOfMemory, std::bad_alloc), and nothing was written. Does not survive a
+/// fork: the child opens its own.
 class Database {
  public:
   /// Gets one line each time. Must not call the database.
@@ -69,7 +70,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Adds trials of one matrix, all or none.
+  /// Adds trials of one matrix, all or none, except those that were given up.
   void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials);
 
   /// The last trial of every candidate under this key, cheapest first as `limits` count it, those that did not pass
@@ -92,7 +93,8 @@ class Database {
   void note_suspect(const TrialKey& key, const Candidate& candidate);
   /// Clears one and notes the next at once.
   void note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared);
-  void clear_suspect(const TrialKey& key, const Candidate& candidate);
+  /// Where memory runs out, the note goes with what is written next, at the latest when the database is closed.
+  void clear_suspect(const TrialKey& key, const Candidate& candidate) noexcept;
   std::vector<Candidate> suspects(const TrialKey& key);
 
   /// Everything known, by matrix, most recent first.

@@ -176,6 +176,8 @@ std::optional<fs::path> set_aside(const fs::path& file, const Connection& damage
 Opened open_anyhow(const fs::path& file) {
   try {
     return open_or_fall_back(file);
+  } catch (const OutOfMemory&) {
+    throw;
   } catch (const Error& error) {
     throw Error("cannot use database " + file.string() + ": " + error.what());
   }

@@ -15,12 +15,19 @@ namespace {
 std::optional<std::int64_t> start_ticks_of(std::int64_t pid) {
   constexpr int fields_between_state_and_start = 18;
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  // Else memory that runs out would make the process look as if it were gone.
+  stat.exceptions(std::ios::badbit);
   std::string content;
-  if (!std::getline(stat, content, '\0')) return std::nullopt;
+  try {
+    if (!std::getline(stat, content, '\0')) return std::nullopt;
+  } catch (const std::ios::failure&) {
+    return std::nullopt;  // it ended meanwhile
+  }
   const auto name_end = content.rfind(')');  // the name may hold anything, parentheses and newlines too
   if (name_end == std::string::npos) return std::nullopt;
 
   std::istringstream fields(content.substr(name_end + 1));
+  fields.exceptions(std::ios::badbit);
   char state = 0;
   fields >> state;
   if (state == 'Z' || state == 'X') return std::nullopt;

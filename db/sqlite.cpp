@@ -8,7 +8,10 @@ namespace {
 
 constexpr int busy_timeout_ms = 10'000;
 
-[[noreturn]] void fail(int code, const char* text) { throw SqliteError(code & 0xff, text); }
+[[noreturn]] void fail(int code, const char* text) {
+  if ((code & 0xff) == SQLITE_NOMEM) throw OutOfMemory("out of memory in SQLite");
+  throw SqliteError(code & 0xff, text);
+}
 
 void check(int code, sqlite3* connection) {
   if (code != SQLITE_OK) fail(code, sqlite3_errmsg(connection));
@@ -111,8 +114,9 @@ Statement::Statement(const Connection& connection, std::string_view sql)
   const int code = sqlite3_prepare_v3(connection.handle(), sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
   check(code, connection.handle());
+  std::unique_ptr<sqlite3_stmt, Finalize> owned(handle);
   IdleStatements prepared;
-  prepared.try_emplace(sqlite3_sql(handle), handle);
+  prepared.try_emplace(sqlite3_sql(handle), std::move(owned));
   node_ = prepared.extract(prepared.begin());
 }
 

@@ -43,7 +43,8 @@ struct Finalize {
 /// Prepared statements that nobody uses at the moment, by their own text.
 using IdleStatements = std::map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>>;
 
-/// One thread at a time. Every member throws SqliteError unless it says otherwise.
+/// One thread at a time. Every member throws SqliteError unless it says otherwise, and OutOfMemory where SQLite has run
+/// out of it.
 class Connection {
  public:
   Connection(const std::filesystem::path& file, Access access);

@@ -1,8 +1,6 @@
 // Compressed sparse rows from entries or from a rule for each row: the same result for any number of threads.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -81,12 +79,12 @@ void finish_bucket(HostCsr<T>& matrix, Entry<T>* entries, std::int64_t first, st
 template <class T, class Entries>
 HostCsr<T> assemble_csr(std::int64_t rows, std::int64_t cols, std::int64_t parts, const Entries& entries) {
   const RowBuckets buckets(rows);
+  const std::int64_t work = parts > 1 ? serial_below : 0;  // a part is much
   std::vector<std::int64_t> next(parts * buckets.count, 0);
-#pragma omp parallel for schedule(dynamic) if (parts > 1)
-  for (std::int64_t part = 0; part < parts; ++part) {
+  parallel_parts(work, parts, [&](std::int64_t part) {
     std::int64_t* count = next.data() + part * buckets.count;
     entries(part, [&](std::int64_t row, std::int64_t, const T&) { ++count[buckets.of(row)]; });
-  }
+  });
 
   std::vector<std::int64_t> start(buckets.count + 1, 0);
   std::int64_t nnz = 0;
@@ -96,22 +94,20 @@ HostCsr<T> assemble_csr(std::int64_t rows, std::int64_t cols, std::int64_t parts
   }
 
   Array<Entry<T>> sorted(nnz, Place{});
-#pragma omp parallel for schedule(dynamic) if (parts > 1)
-  for (std::int64_t part = 0; part < parts; ++part) {
+  parallel_parts(work, parts, [&](std::int64_t part) {
     std::int64_t* to = next.data() + part * buckets.count;
     entries(part, [&](std::int64_t row, std::int64_t col, const T& value) {
       sorted[to[buckets.of(row)]++] = {static_cast<std::int32_t>(row), static_cast<std::int32_t>(col), value};
     });
-  }
+  });
 
   HostCsr<T> matrix{rows, cols, std::vector<std::int64_t>(rows + 1, 0), std::vector<std::int32_t>(nnz),
                     std::vector<T>(nnz)};
   matrix.row_ptr[rows] = nnz;
-#pragma omp parallel for schedule(dynamic) if (nnz >= serial_below)
-  for (std::int64_t bucket = 0; bucket < buckets.count; ++bucket) {
+  parallel_parts(nnz, buckets.count, [&](std::int64_t bucket) {
     finish_bucket(matrix, sorted.data(), buckets.first_row(bucket), buckets.first_row(bucket + 1), start[bucket],
                   start[bucket + 1]);
-  }
+  });
   return matrix;
 }
 

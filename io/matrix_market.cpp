@@ -291,6 +291,13 @@ std::int64_t count_lines(const char* first, const char* last) {
   return std::count(first, last, '\n') + (last[-1] == '\n' ? 0 : 1);
 }
 
+/// Calls body(part, its number) for every part, on several threads at once.
+template <class Body>
+void for_each_part(std::vector<Part>& parts, const Body& body) {
+  const std::int64_t work = parts.size() > 1 ? serial_below : 0;
+  parallel_parts(work, std::ssize(parts), [&](std::int64_t p) { body(parts[p], p); });
+}
+
 std::vector<Part> cut_at_lines(const char* first, const char* last, std::int64_t lines_before) {
   const std::int64_t size = last - first;
   // Several parts a thread, so that a thread that is slowed down by others keeps nobody waiting.
@@ -305,8 +312,7 @@ std::vector<Part> cut_at_lines(const char* first, const char* last, std::int64_t
     parts[p].last = end;
   }
   std::vector<std::int64_t> lines(parts.size());
-#pragma omp parallel for schedule(dynamic) if (parts.size() > 1)
-  for (std::size_t p = 0; p < parts.size(); ++p) lines[p] = count_lines(parts[p].first, parts[p].last);
+  for_each_part(parts, [&](const Part& part, std::int64_t p) { lines[p] = count_lines(part.first, part.last); });
   std::int64_t slot = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     parts[p].slot = slot;
@@ -338,8 +344,7 @@ class BodyReader {
         entries_(lines_ - header.lines) {}
 
   HostCsr<T> read() {
-#pragma omp parallel for schedule(dynamic) if (parts_.size() > 1)
-    for (std::size_t p = 0; p < parts_.size(); ++p) read_part(parts_[p]);
+    for_each_part(parts_, [&](Part& part, std::int64_t /*number*/) { read_part(part); });
     check();
     if (header_.layout == Layout::array) number_array_entries();
     const auto part_count = static_cast<std::int64_t>(parts_.size());

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <numeric>
 
@@ -575,21 +574,10 @@ struct Blocks {
   std::int64_t count;
 };
 
-/// Calls body(i) for every i in [0, size), in any order; the first failure by i is thrown.
+/// Calls body(i) for every i in [0, size), in any order.
 template <class Body>
 void for_each_block(std::int64_t size, const Body& body) {
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
-#pragma omp parallel for schedule(dynamic) default(none) shared(size, body, failures) if (size > 1)
-  for (std::int64_t i = 0; i < size; ++i) {
-    try {
-      body(i);
-    } catch (...) {
-      failures[static_cast<std::size_t>(i)] = std::current_exception();
-    }
-  }
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  parallel_parts(size > 1 ? serial_below : 0, size, body);
 }
 
 /// A share that gave `got` and should give `wanted`, by its odds: it never leaves [0, 1], and a small one is corrected

@@ -1,6 +1,8 @@
 // The autospmv program.
 
+#include <cstdio>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -81,5 +83,11 @@ int run(const std::vector<std::string>& words) {
 }  // namespace autospmv::tools
 
 int main(int argc, char** argv) {
-  return autospmv::tools::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  try {
+    return autospmv::tools::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  } catch (const std::bad_alloc&) {
+    // There was none even for the line that says so.
+    static_cast<void>(std::fputs("autospmv: out of memory\n", stderr));
+    return autospmv::tools::failure;
+  }
 }

@@ -43,7 +43,7 @@ void complain(std::string_view text) {
 }
 
 std::string text_of(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "not enough memory";
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   return error.what();
 }
 

@@ -26,26 +26,51 @@ bool Background::started() {
 }
 
 bool Background::post(Task task, Clock::duration delay) {
+  return post(std::make_shared<Errand>(std::move(task)), delay);
+}
+
+bool Background::post(const std::shared_ptr<Errand>& errand, Clock::duration delay) {
   {
     const std::scoped_lock lock(mutex_);
     if (!started()) return false;
-    tasks_.emplace(Clock::now() + delay, std::move(task));
+    if (!errand->waits_) {
+      errand->due_ = Clock::now() + delay;
+      insert(errand);
+    }
   }
   changed_.notify_one();
   return true;
 }
 
+void Background::insert(const std::shared_ptr<Errand>& errand) {
+  auto* place = &first_;
+  while (*place && (*place)->due_ <= errand->due_) place = &(*place)->next_;
+  errand->next_ = std::move(*place);
+  errand->waits_ = true;
+  *place = errand;
+}
+
+std::shared_ptr<Background::Errand> Background::take_first() {
+  auto taken = std::move(first_);
+  first_ = std::move(taken->next_);
+  taken->waits_ = false;
+  return taken;
+}
+
 void Background::stop() {
   std::thread ended;
-  std::multimap<Clock::time_point, Task> dropped;  // let go of without the lock
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
-    dropped.swap(tasks_);
     ended = std::move(thread_);
   }
   changed_.notify_all();
-  dropped.clear();
+  for (;;) {
+    std::shared_ptr<Errand> dropped;  // let go of without the lock
+    const std::scoped_lock lock(mutex_);
+    if (!first_) break;
+    dropped = take_first();
+  }
   if (ended.joinable()) ended.join();
 }
 
@@ -53,19 +78,19 @@ void Background::work() {
   begin_();
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    if (tasks_.empty()) {
+    if (!first_) {
       changed_.wait(lock);
       continue;
     }
-    const auto due = tasks_.begin()->first;
+    const auto due = first_->due_;
     if (due > Clock::now()) {
       changed_.wait_until(lock, due);
       continue;
     }
-    const auto task = std::move(tasks_.begin()->second);
-    tasks_.erase(tasks_.begin());
+    auto errand = take_first();
     lock.unlock();
-    task();
+    errand->task_();
+    errand.reset();
     lock.lock();
   }
 }

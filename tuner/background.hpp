@@ -4,9 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace autospmv {
 
@@ -18,6 +19,20 @@ class Background {
   using Clock = std::chrono::steady_clock;
   /// Starts the thread; throws where none can be started.
   using Start = std::function<std::thread(Task)>;
+
+  /// A task that is posted again and again, which takes no memory.
+  class Errand {
+   public:
+    explicit Errand(Task task) : task_(std::move(task)) {}
+
+   private:
+    friend Background;
+    Task task_;
+    // Guarded by the mutex of the background:
+    Clock::time_point due_;
+    std::shared_ptr<Errand> next_;  // of those that wait
+    bool waits_ = false;
+  };
 
   /// `begin` is the first that the thread does.
   explicit Background(
@@ -33,19 +48,25 @@ class Background {
   /// Runs the task when those before it are done, and not before the delay has passed. False where it never will: no
   /// thread can be started, or it was stopped. Tasks throw nothing.
   bool post(Task task, Clock::duration delay = {});
+  /// The same. One that waits already stays where it is.
+  bool post(const std::shared_ptr<Errand>& errand, Clock::duration delay = {});
 
   /// Returns when the task in hand has ended; those that wait are let go of, and no more are taken.
   void stop();
 
  private:
-  [[nodiscard]] bool started();  // with mutex_ held
+  // With mutex_ held:
+  [[nodiscard]] bool started();
+  void insert(const std::shared_ptr<Errand>& errand);
+  std::shared_ptr<Errand> take_first();
+
   void work();
 
   Task begin_;
   Start start_;
   std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  std::multimap<Clock::time_point, Task> tasks_;  // by when they may run, in the order of their posting
+  std::shared_ptr<Errand> first_;  // of those that wait, by when they may run, in the order of their posting
   bool ending_ = false;
   std::thread thread_;
 };

@@ -54,7 +54,7 @@ autospmv_status guarded(const Body& body) noexcept {
   } catch (const OutOfMemory& error) {
     return note(AUTOSPMV_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
-    return note(AUTOSPMV_MEMORY, "not enough memory");
+    return note(AUTOSPMV_MEMORY, "out of memory");
   } catch (const DeviceError& error) {
     return note(AUTOSPMV_DEVICE, error.what());
   } catch (const Unsupported& error) {
@@ -170,6 +170,7 @@ ContextOptions parse_options(const char* text) {
   ContextOptions options;
   std::set<std::string, std::less<>> seen;
   std::istringstream words(text == nullptr ? "" : text);
+  words.exceptions(std::ios::badbit);
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
     const auto name = word.substr(0, equals);

@@ -184,6 +184,22 @@ Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_
   return fallback_prospect(all_prospects<T>(features, device, predictor), limits);
 }
 
+template <class T>
+Prospect first_baseline(const Device& device) {
+  const auto formats = all_formats<T>();
+  const auto* const format = *std::find_if(formats.begin(), formats.end(), [&](const Format<T>* one) {
+    return one->info().baseline && runs_on(one->info(), device.backend);
+  });
+  Prospect prospect;
+  prospect.candidate = {format->info().name, format->params(Features{}, device).combinations().front()};
+  prospect.format_version = format->info().version;
+  prospect.deterministic = format->deterministic(prospect.candidate.params, device);
+  prospect.baseline = true;
+  return prospect;
+}
+
+template Prospect first_baseline<float>(const Device&);
+template Prospect first_baseline<double>(const Device&);
 template std::vector<Prospect> all_prospects(const Features&, const Device&, const Predictor<float>&);
 template std::vector<Prospect> all_prospects(const Features&, const Device&, const Predictor<double>&);
 template Prospect blind_fallback_prospect(const CsrView<float>&, std::int64_t, const Device&, const Limits&);

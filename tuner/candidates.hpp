@@ -52,6 +52,11 @@ template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits);
 
+/// The same without a look at anything, which takes the least memory: plain CSR by the best guess of the first format
+/// that is a baseline.
+template <class T>
+Prospect first_baseline(const Device& device);
+
 /// The features of such a matrix.
 Features featureless(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::int64_t longest_row);
 

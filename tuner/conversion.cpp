@@ -1,9 +1,11 @@
 #include "tuner/conversion.hpp"
 
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/shortage.hpp"
 #include "features/longest_row.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/host_threads.hpp"
@@ -36,6 +38,17 @@ std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& 
   }
   measurement.bytes = (*built)->bytes();
   return std::move(*built);
+}
+
+void note_failure(Measurement& measurement, const std::exception& error) noexcept {
+  const char* const shortage = shortage_in_hand();
+  measurement.given_up = shortage != nullptr;
+  measurement.outcome = measurement.given_up ? Outcome::refused : Outcome::failed;
+  try {
+    measurement.detail = measurement.given_up ? shortage : error.what();
+  } catch (const std::bad_alloc&) {
+    measurement.detail.clear();
+  }
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // From a candidate to its operator.
 #pragma once
 
+#include <exception>
 #include <memory>
 
 #include "core/trial.hpp"
@@ -16,6 +17,10 @@ namespace autospmv {
 template <class T>
 std::unique_ptr<Operator<T>> convert(const CsrView<T>& matrix, const Candidate& candidate, const Device& device,
                                      const FormatLookup<T>& formats, Measurement& measurement);
+
+/// In a handler of the exception: why a trial ended. Where memory or threads ran out, the candidate is refused and
+/// given up, else it has failed.
+void note_failure(Measurement& measurement, const std::exception& error) noexcept;
 
 /// How an operator of this candidate follows values that it does not take: as the same candidate if it can, else with
 /// parameters that take any values, else as plain CSR.

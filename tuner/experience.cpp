@@ -298,7 +298,7 @@ std::vector<typename Experience<T>::Lesson> Experience<T>::lessons_of(const Know
 template <class T>
 const std::vector<typename Experience<T>::Ratio>& Experience<T>::keep(std::size_t matrix,
                                                                       const std::vector<Lesson>& lessons) const {
-  auto& ratios = learned_[matrix];
+  std::vector<Ratio> ratios;
   ratios.reserve(lessons.size());
   for (const auto& lesson : lessons) {
     const auto format = format_index(lesson.candidate.format);
@@ -306,13 +306,17 @@ const std::vector<typename Experience<T>::Ratio>& Experience<T>::keep(std::size_
     const auto choice = index.emplace(lesson.candidate.params, index.size()).first;
     ratios.push_back({format, choice->second, &choice->first, lesson.log_time, lesson.log_setup});
   }
-  return ratios;
+  return learned_.insert_or_assign(matrix, std::move(ratios)).first->second;
 }
 
 template <class T>
 std::size_t Experience<T>::format_index(const std::string& format) const {
-  const auto [at, is_new] = formats_.emplace(format, choices_.size());
-  if (is_new) choices_.push_back({at->first, {}});
+  const auto known = formats_.find(format);
+  if (known != formats_.end()) return known->second;
+  // First, so that where memory runs out the two still agree.
+  choices_.reserve(choices_.size() + 1);
+  const auto at = formats_.emplace(format, choices_.size()).first;
+  choices_.push_back({at->first, {}});
   return at->second;
 }
 

@@ -51,6 +51,7 @@ void LiveOperator<T>::prepare(const CsrView<T>& next, Stream stream) {
         "two symmetric halves)");
   }
   order_after(place_, setup_stream(place_), stream);
+  operators_.reserve(operators_.size() + 1);  // commit() takes no memory
   next_ = rebuild_(next);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/array.hpp"
+#include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/cuda/meter.hpp"
@@ -70,9 +71,10 @@ class HostTimedProduct final : public TimedProduct {
 };
 
 Bandwidth host_copy_bandwidth(const Device& device) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(device.cache_bytes, 1 << 27));
-  Array<char> from(size, Place{});
-  Array<char> to(size, Place{});
+  CopiedArrays copied(static_cast<std::size_t>(std::max<std::int64_t>(device.cache_bytes, 1 << 27)), device);
+  auto& from = copied.from;
+  auto& to = copied.to;
+  const auto size = from.size();
   const auto copy = [&] {
     parallel_region(static_cast<std::int64_t>(size), [&](int thread, int threads) {
       const auto share = share_of(static_cast<std::int64_t>(size), thread, threads);
@@ -93,6 +95,19 @@ std::size_t flush_size(const Device& device) {
 }
 
 }  // namespace
+
+CopiedArrays::CopiedArrays(std::size_t size, const Device& device) {
+  while (to.empty()) {
+    try {
+      from = Array<char>(size, device);
+      to = Array<char>(size, device);
+    } catch (const OutOfMemory&) {
+      from = {};
+      size /= 2;
+      if (size < least) throw;
+    }
+  }
+}
 
 CacheFlusher::CacheFlusher(const Device& device) : memory_(flush_size(device), device) {}
 

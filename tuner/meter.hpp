@@ -59,8 +59,19 @@ struct Bandwidth {
   bool undisturbed = true;  ///< worth remembering
 };
 
-/// Of a copy within the device's memory, read and written, far larger than its caches.
+/// Of a copy within the device's memory, read and written, far larger than its caches; smaller where memory is short,
+/// which may count some of the speed of the caches.
 Bandwidth measure_copy_bandwidth(const Device& device);
+
+/// The source and the target of such a copy: `size` bytes each, or half as many and so on, where memory is short.
+/// Throws OutOfMemory where there is none for less than `least`.
+struct CopiedArrays {
+  CopiedArrays(std::size_t size, const Device& device);
+
+  static constexpr std::size_t least = std::size_t{1} << 20;
+  Array<char> from;
+  Array<char> to;
+};
 
 /// Median and quartiles of seconds.
 Timing summarize(std::vector<double> seconds);

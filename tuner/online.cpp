@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/relaxed_capture.hpp"
+#include "core/shortage.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
 #include "tuner/meter.hpp"
@@ -55,11 +56,11 @@ class Online<T>::Product {
       runner_->op->apply(alpha, x, beta, y, stream_);
       if (ride_ != nullptr) ride_->watch->stop(stream_);
       launched_ = true;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       if (best_) throw;
       const std::scoped_lock lock(online_.mutex_);
       if (online_.riding_ == runner_) {
-        online_.failure_ = error.what();
+        note_failure(online_.failure_, error);
         online_.riding_ = nullptr;
         online_.wake();
       }
@@ -78,22 +79,33 @@ class Online<T>::Product {
 
 template <class T>
 Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first,
-                  std::unique_ptr<LiveOperator<T>> op)
+                  std::unique_ptr<LiveOperator<T>>&& op)
     : service_(std::move(service)), device_(service_->device()), place_(device_), task_(std::move(task)) {
-  runners_.push_back(std::make_unique<Runner>(Runner{std::move(first), std::move(op)}));
+  updating_.reserve(1);
+  runners_.push_back(std::make_unique<Runner>());
   best_ = runners_.front().get();
+  best_->record = std::move(first);
+  best_->op = std::move(op);
 }
 
 template <class T>
 void Online<T>::begin() {
-  auto* background = service_->background();
-  steps_ = work();
-  const bool begun = background != nullptr && background->start() && service_->watch(this->weak_from_this());
-  if (!begun) {
+  const auto get_ready = [&] {
+    steps_ = work();
+    errand_ = std::make_shared<Background::Errand>([weak = this->weak_from_this()] {
+      if (const auto online = weak.lock()) online->resume();
+    });
+    return service_->watch(this->weak_from_this()) && service_->start_background();
+  };
+  const bool ready = unless_short(get_ready, [&](const char* shortage) {
+    service_->tell(LogLevel::warning, "nothing is tuned online", shortage);
+    return false;
+  });
+  if (ready) {
+    post();
+  } else {
     stop();
-    return;
   }
-  post();
 }
 
 template <class T>
@@ -113,11 +125,7 @@ void Online<T>::stop() {
 template <class T>
 void Online<T>::post(std::chrono::milliseconds delay) {
   // Where it is refused, the service has ended, and this is stopped by it.
-  (void)service_->background()->post(
-      [weak = this->weak_from_this()] {
-        if (const auto online = weak.lock()) online->resume();
-      },
-      delay);
+  (void)service_->background()->post(errand_, delay);
 }
 
 template <class T>
@@ -133,7 +141,7 @@ void Online<T>::resume() {
     steps_.resume();
   } catch (const Error& error) {
     // The device cannot even be entered: nothing will be tried on it any more.
-    service_->error(std::string("online tuning: ") + error.what());
+    service_->tell(LogLevel::error, "online tuning", error.what());
     settle();
   }
   const bool done = steps_.done();
@@ -161,14 +169,12 @@ void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
 }
 
 template <class T>
-std::vector<typename Online<T>::Runner*> Online<T>::pin_runners() {
+void Online<T>::pin_runners() {
   const std::scoped_lock lock(mutex_);
-  std::vector<Runner*> pinned;
   for (const auto& runner : runners_) {
     ++runner->launching;
-    pinned.push_back(runner.get());
+    updating_.push_back(runner.get());
   }
-  return pinned;
 }
 
 template <class T>
@@ -196,14 +202,14 @@ bool Online<T>::takes_any_values() const {
 
 template <class T>
 void Online<T>::drain() {
-  updating_ = pin_runners();
+  pin_runners();
   for (const auto* runner : updating_) runner->op->drain();
   unpin_runners({});
 }
 
 template <class T>
 void Online<T>::prepare(const CsrView<T>& next, Stream stream) {
-  updating_ = pin_runners();
+  pin_runners();
   for (auto* runner : updating_) {
     if (place_.backend == Backend::host || !runner->op->takes_any_values()) runner->op->prepare(next, stream);
   }
@@ -221,7 +227,7 @@ void Online<T>::abandon(const CsrView<T>& former, Stream stream) {
 template <class T>
 void Online<T>::commit(const CsrView<T>& next, Stream stream) {
   if (!settled() && !same_kind(next, stream)) end_search();
-  if (updating_.empty()) updating_ = pin_runners();
+  if (updating_.empty()) pin_runners();
   for (auto* runner : updating_) runner->op->commit(next, stream);
   const bool moved =
       std::any_of(updating_.begin(), updating_.end(), [](const auto* runner) { return runner->op->moved(); });
@@ -242,8 +248,11 @@ void Online<T>::end_search() {
 template <class T>
 bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
   if (is_capturing(place_, stream)) return false;
-  order_after(place_, setup_stream(place_), stream);
-  return task_.key.value_type == kind_of_values(matrix, device_);
+  const auto look = [&] {
+    order_after(place_, setup_stream(place_), stream);
+    return task_.key.value_type == kind_of_values(matrix, device_);
+  };
+  return unless_short(look, [](const char* /*shortage*/) { return false; });
 }
 
 template <class T>
@@ -407,7 +416,9 @@ Steps Online<T>::work() {
       runner = make_runner(*prospect, trial);
     }
   } catch (const std::exception& error) {
-    service_->error(std::string("online tuning ended early: ") + error.what());
+    const char* const shortage = shortage_in_hand();
+    service_->tell(shortage != nullptr ? LogLevel::warning : LogLevel::error, "online tuning ended early",
+                   shortage != nullptr ? shortage : error.what());
   }
   record(all_tried && !is_over());
   for (auto waited = moment; waited < patience && !changed_over(); waited += moment) co_await Pause{*this, moment};
@@ -418,7 +429,7 @@ Steps Online<T>::work() {
     (void)service_->template experience<T>();
     service_->template read_ahead<T>();
   } catch (const std::exception& error) {
-    service_->error(std::string("after online tuning: ") + error.what());
+    service_->tell(LogLevel::error, "after online tuning", error.what());
   }
 }
 
@@ -485,8 +496,11 @@ typename Online<T>::Runner* Online<T>::make_runner(const Prospect& prospect, Mea
   }
   auto live =
       std::make_unique<LiveOperator<T>>(std::move(op), place_, rebuilding(prospect.candidate, device_, task_.formats));
+  auto runner = std::make_unique<Runner>(Runner{std::move(record), std::move(live)});
   const std::scoped_lock lock(mutex_);
-  runners_.push_back(std::make_unique<Runner>(Runner{std::move(record), std::move(live)}));
+  runners_.reserve(runners_.size() + 1);
+  updating_.reserve(runners_.size() + 1);
+  runners_.push_back(std::move(runner));
   return runners_.back().get();
 }
 
@@ -509,9 +523,10 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
     op = convert(task_.matrix->on(place_), prospect.candidate, device_, task_.formats, measurement);
     if (op != nullptr) verify(*op, measurement, hopeless_seconds());
     if (measurement.warm.samples > 0) op.reset();
-  } catch (const Error& error) {
-    measurement.outcome = Outcome::failed;
-    measurement.detail = error.what();
+  } catch (const std::exception& error) {
+    op.reset();
+    note_failure(measurement, error);
+    if (measurement.given_up) left_out_ = true;
     // A sticky error would fail every later trial too.
     synchronize(place_, setup_stream(place_));
   }
@@ -556,7 +571,6 @@ void Online<T>::board(Runner& runner) {
     if (!one.watch) one.watch = make_stopwatch(place_);
     one.state = Ride::State::idle;
   }
-  failure_.clear();
   riding_ = &runner;
 }
 
@@ -571,8 +585,10 @@ void Online<T>::alight(Runner& runner) {
   if (!done) {
     runner.pinned = true;  // the device may still run its last products
     if (!failed) return;
-    runner.record.measurement.outcome = Outcome::failed;
-    runner.record.measurement.detail = failure_;
+    runner.record.measurement.outcome = failure_.outcome;
+    runner.record.measurement.detail = failure_.detail;
+    runner.record.measurement.given_up = failure_.given_up;
+    if (failure_.given_up) left_out_ = true;
     return;
   }
   std::vector<double> samples;
@@ -601,9 +617,14 @@ void Online<T>::judge(Runner& runner) {
 template <class T>
 void Online<T>::record(bool all_tried) {
   if (std::exchange(recorded_, true)) return;
-  auto& database = service_->database();
-  if (!records_.empty()) database.record(task_.key, task_.described, records_);
-  if (all_tried && !left_out_) database.mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
+  const auto write = [&] {
+    auto& database = service_->database();
+    if (!records_.empty()) database.record(task_.key, task_.described, records_);
+    if (all_tried && !left_out_) database.mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
+  };
+  unless_short(write, [&](const char* shortage) {
+    service_->tell(LogLevel::warning, "what was tuned online is not recorded", shortage);
+  });
   service_->note_tuned();
 }
 
@@ -628,19 +649,26 @@ void Online<T>::settle() {
   settled_.store(best_->op.get(), std::memory_order_release);
 }
 
-// Those whose last product the device has run.
+// One whose last product the device has run.
+template <class T>
+std::unique_ptr<typename Online<T>::Runner> Online<T>::take_loser() {
+  const std::scoped_lock lock(mutex_);
+  const auto at = std::find_if(runners_.begin(), runners_.end(), [&](const auto& runner) { return !in_use(*runner); });
+  if (at == runners_.end()) return nullptr;
+  auto loser = std::move(*at);
+  runners_.erase(at);
+  for (auto& end : ends_) {
+    if (end.runner == loser.get()) end.runner = nullptr;
+  }
+  return loser;
+}
+
 template <class T>
 bool Online<T>::free_losers() {
-  std::vector<std::unique_ptr<Runner>> losers;  // freed without the lock
-  const std::scoped_lock lock(mutex_);
-  const auto first_loser =
-      std::partition(runners_.begin(), runners_.end(), [&](const auto& runner) { return in_use(*runner); });
-  losers.insert(losers.end(), std::move_iterator(first_loser), std::move_iterator(runners_.end()));
-  runners_.erase(first_loser, runners_.end());
-  for (auto& end : ends_) {
-    const auto freed = [&](const auto& loser) { return loser.get() == end.runner; };
-    if (std::any_of(losers.begin(), losers.end(), freed)) end.runner = nullptr;
+  // Freed without the lock.
+  while (take_loser() != nullptr) {
   }
+  const std::scoped_lock lock(mutex_);
   return std::all_of(runners_.begin(), runners_.end(),
                      [&](const auto& runner) { return runner.get() == best_ || runner->pinned; });
 }

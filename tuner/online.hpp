@@ -15,6 +15,7 @@
 #include "core/matrix_data.hpp"
 #include "core/trial.hpp"
 #include "formats/format.hpp"
+#include "tuner/background.hpp"
 #include "tuner/caller_stream.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/live_operator.hpp"
@@ -55,8 +56,9 @@ struct OnlineTask {
 template <class T>
 class Online final : public Ongoing, public std::enable_shared_from_this<Online<T>> {
  public:
-  /// `first` is used until something faster was found.
-  Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first, std::unique_ptr<LiveOperator<T>> op);
+  /// `first` is used until something faster was found. Takes the operator only where nothing is thrown.
+  Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first,
+         std::unique_ptr<LiveOperator<T>>&& op);
 
   /// Starts the search, once this is shared.
   void begin();
@@ -167,10 +169,11 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void settle();
   /// Whether none is left.
   bool free_losers();
+  [[nodiscard]] std::unique_ptr<Runner> take_loser();
   [[nodiscard]] bool is_over() const;
 
   // New values: every runner stays while it gets them.
-  [[nodiscard]] std::vector<Runner*> pin_runners();
+  void pin_runners();
   void unpin_runners(Stream stream);
   [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
   void end_search();
@@ -190,14 +193,15 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Place place_;
   OnlineTask<T> task_;
   Steps steps_;
+  std::shared_ptr<Background::Errand> errand_;  // takes the next step
 
   // Of the background alone, or of who has stopped it.
   std::vector<TrialRecord> records_;
   double best_total_ = std::numeric_limits<double>::infinity();
-  bool left_out_ = false;  // a candidate, by a limit that other tunings may not have
+  bool left_out_ = false;  // a candidate, by a limit that other tunings may not have, or for want of memory
   bool recorded_ = false;
 
-  // Of the update in hand.
+  // Of the update in hand, with room for all runners: to change over to new values takes no memory.
   std::vector<Runner*> updating_;
 
   mutable std::mutex mutex_;  // held for moments only; guards everything below
@@ -209,7 +213,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Followed, most_streams> followed_;
   std::array<End, most_ends> ends_;
-  std::string failure_;   // of the last one that rode; empty where it did not fail
+  Measurement failure_;   // of the last one that rode, where it failed
   bool waiting_ = false;  // for rides
   bool running_ = false;  // a thread is between two steps
   bool stopping_ = false;

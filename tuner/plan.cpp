@@ -1,11 +1,14 @@
 #include "autospmv/plan.hpp"
 
+#include <exception>
 #include <string>
 #include <utility>
 
 #include "autospmv/autospmv.hpp"
 #include "core/array.hpp"
 #include "core/error.hpp"
+#include "core/shortage.hpp"
+#include "formats/common/csr_rows.hpp"
 #include "tuner/explain.hpp"
 #include "tuner/plan_state.hpp"
 #include "tuner/tuner.hpp"
@@ -19,6 +22,20 @@ void check_length(const char* name, std::size_t length, std::int64_t wanted) {
     throw InvalidArgument(std::string(name) + " has " + std::to_string(length) + " elements, the matrix wants " +
                           std::to_string(wanted));
   }
+}
+
+// The product that takes no memory: plain CSR from the matrix's own arrays. False where x and y do not lie beside them.
+template <class T>
+bool multiply_without_plan(const MatrixData<T>& matrix, std::span<const T> x, std::span<T> y,
+                           const ApplyOptions<T>& options) {
+  const auto place = matrix.home();
+  const auto memory = options.memory ? *options.memory : memory_at(y.data());
+  if ((memory == Memory::device) != (place.backend == Backend::cuda)) return false;
+  const auto values = matrix.hold_values();
+  const DeviceScope scope(place);
+  const formats::CsrRowsOperator<T> plain(matrix.on(place), {}, place);
+  plain.apply(options.alpha, x.data(), options.beta, y.data(), options.stream);
+  return true;
 }
 
 }  // namespace
@@ -44,6 +61,7 @@ PlanState<T>::~PlanState() {
   }
 }
 
+// Where there is no memory for it, the plan stays as it is.
 template <class T>
 void PlanState<T>::go_online(std::shared_ptr<Service> service, OnlineTask<T> task) {
   online_ = std::make_shared<Online<T>>(std::move(service), std::move(task), choice_, std::move(operator_));
@@ -77,16 +95,24 @@ void PlanState<T>::commit(const CsrView<T>& next, Stream stream) {
 
 // Vectors in host memory, a plan on a CUDA device: there and back.
 template <class T>
-void PlanState<T>::multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
+bool PlanState<T>::multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
   const auto stream = setup_stream(place_);
-  order_after(place_, stream, options.stream);
-  auto device_x = Array<T>(x.size(), place_);
-  auto device_y = Array<T>(y.size(), place_);
+  Array<T> device_x;
+  Array<T> device_y;
+  try {
+    order_after(place_, stream, options.stream);
+    device_x = Array<T>(x.size(), place_);
+    device_y = Array<T>(y.size(), place_);
+  } catch (const OutOfMemory&) {
+    synchronize(place_, options.stream);
+    return false;
+  }
   device_x.assign(x, stream);
   if (options.beta != T{0}) device_y.assign(y, stream);
   apply(options.alpha, device_x.data(), options.beta, device_y.data(), stream);
   copy_bytes(y.data(), device_y.data(), y.size_bytes(), place_, stream);
   synchronize(place_, stream);
+  return true;
 }
 
 // x lies where y does: to ask for both would cost as much as the launch.
@@ -101,7 +127,8 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
     if (!x.empty() && !options.memory && memory_at(x.data()) == Memory::device) {
       throw InvalidArgument("x and y must lie in the same memory");
     }
-    multiply_staged(x, y, options);
+    if (multiply_staged(x, y, options) || multiply_without_plan(*matrix_, x, y, options)) return;
+    throw OutOfMemory("out of memory: the device has none for x and y, and the matrix lies there too");
   } else if (place_.backend == Backend::host && memory == Memory::device) {
     throw InvalidArgument("x and y lie in device memory, but the plan's products run on the host");
   } else {
@@ -169,12 +196,19 @@ Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context) {
 template <Scalar T>
 void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>> x,
                std::type_identity_t<std::span<T>> y, const SpmvOptions<std::type_identity_t<T>>& options) {
-  const auto& context = options.context != nullptr ? *options.context : Context::instance();
   // Before a plan is made: it may take long.
   check_length("x", x.size(), matrix.cols());
   check_length("y", y.size(), matrix.rows());
   if (y.empty()) return;
-  plan_for(matrix, context)->multiply(x, y, {options.alpha, options.beta, options.stream, options.memory});
+  const ApplyOptions<T> how{options.alpha, options.beta, options.stream, options.memory};
+  std::shared_ptr<detail::PlanState<T>> plan;
+  try {
+    plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance());
+  } catch (const std::exception&) {
+    if (shortage_in_hand() == nullptr || !multiply_without_plan<T>(data_of(matrix), x, y, how)) throw;
+    return;
+  }
+  plan->multiply(x, y, how);
 }
 
 #define AUTOSPMV_PRODUCT(T)                                                           \

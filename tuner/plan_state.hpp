@@ -72,7 +72,8 @@ class PlanState final : public ValuesObserver<T> {
   decltype(auto) with_follower(const Body& body) const {
     return online_ ? body(*online_) : body(*operator_);
   }
-  void multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const;
+  // False, and nothing done, where the device has no memory for the vectors.
+  bool multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const;
 
   std::shared_ptr<const MatrixData<T>> matrix_;
   TrialRecord choice_;

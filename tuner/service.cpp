@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <new>
 #include <utility>
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -98,6 +99,15 @@ void Service::shut_down() {
   if (background_) background_->stop();
 }
 
+bool Service::start_background() const {
+  if (background_ == nullptr) return false;
+  if (background_->start()) return true;
+  if (!lacks_thread_.exchange(true)) {
+    tell(LogLevel::warning, "nothing is tuned online", "no thread can be started");
+  }
+  return false;
+}
+
 bool Service::watch(std::weak_ptr<Ongoing> ongoing) const {
   const std::scoped_lock lock(watching_);
   if (ended_) return false;
@@ -110,6 +120,18 @@ void Service::remember(const std::shared_ptr<Attachments>& plans) const {
   const std::scoped_lock lock(watching_);
   std::erase_if(plans_, [](const auto& one) { return one.expired(); });
   plans_.push_back(plans);
+}
+
+void Service::tell(LogLevel level, std::string_view what, std::string_view why) const noexcept {
+  try {
+    try {
+      log_(level, std::string(what).append(": ").append(why));
+    } catch (const std::bad_alloc&) {
+      log_(level, what);
+    }
+  } catch (...) {
+    // Nobody can be told.
+  }
 }
 
 void Service::complain(const TrialRecord& trial) const {
@@ -189,7 +211,7 @@ void Service::read_ahead() const {
       try {
         if (experience->read_ahead()) (void)service->background_->post(*this);
       } catch (const std::exception& error) {
-        service->error(std::string("reading ahead: ") + error.what());
+        service->tell(LogLevel::error, "reading ahead", error.what());
       }
     }
   };

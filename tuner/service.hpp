@@ -62,6 +62,9 @@ class Service {
   void warn(std::string_view message) const { log_(LogLevel::warning, message); }
   void error(std::string_view message) const { log_(LogLevel::error, message); }
 
+  /// "what: why". Never throws: where there is no memory even for the words, it says less.
+  void tell(LogLevel level, std::string_view what, std::string_view why) const noexcept;
+
   /// An error where the candidate failed or gave a wrong answer, else nothing.
   void complain(const TrialRecord& trial) const;
 
@@ -70,6 +73,9 @@ class Service {
 
   /// The thread in the background. Nullptr where the options want none.
   [[nodiscard]] Background* background() const { return background_.get(); }
+
+  /// Starts that thread, if need be; false where there is none. Warns once where none can be started.
+  [[nodiscard]] bool start_background() const;
 
   /// To be stopped by shut_down(), where it still goes on then. False where that is past.
   [[nodiscard]] bool watch(std::weak_ptr<Ongoing> ongoing) const;
@@ -134,6 +140,7 @@ class Service {
   mutable std::vector<std::weak_ptr<Attachments>> plans_;
 
   std::unique_ptr<Background> background_;
+  mutable std::atomic<bool> lacks_thread_ = false;
 };
 
 namespace detail {

@@ -1,12 +1,13 @@
 #include "tuner/session.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/shortage.hpp"
 #include "tuner/conversion.hpp"
 
 namespace autospmv {
@@ -107,7 +108,7 @@ void Session<T>::convert_again(Trial& trial) {
     Measurement again;
     if (convert(matrix_, trial.record.candidate, device_, formats_, again) == nullptr) return;
     measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // There may be no room for a second one. A sticky error, which would fail every later trial too, is thrown here.
     synchronize(device_);
   }
@@ -125,12 +126,13 @@ void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
 template <class T>
 TrialRecord Session<T>::attempt(const Prospect& prospect) {
   const DeviceScope scope(device_);
-  trials_.push_back(std::make_unique<Trial>());
+  auto begun = std::make_unique<Trial>();
+  begun->record.candidate = prospect.candidate;
+  begun->record.format_version = prospect.format_version;
+  begun->record.deterministic = prospect.deterministic;
+  begun->baseline = prospect.baseline;
+  trials_.push_back(std::move(begun));
   auto& trial = *trials_.back();
-  trial.record.candidate = prospect.candidate;
-  trial.record.format_version = prospect.format_version;
-  trial.record.deterministic = prospect.deterministic;
-  trial.baseline = prospect.baseline;
   try {
     auto& measurement = trial.record.measurement;
     trial.op = convert(matrix_, prospect.candidate, device_, formats_, measurement);
@@ -142,11 +144,10 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
     } else {
       trial.op.reset();
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     trial.timed.reset();
     trial.op.reset();
-    trial.record.measurement.outcome = Outcome::failed;
-    trial.record.measurement.detail = error.what();
+    note_failure(trial.record.measurement, error);
     // A sticky error would fail every later trial too: let the caller know instead.
     synchronize(device_);
   }
@@ -218,30 +219,43 @@ bool Session<T>::round(const std::vector<Trial*>& trials) {
 template <class T>
 void Session<T>::settle() {
   const DeviceScope scope(device_);
+  const auto nothing_more = [](const char* /*reason*/) {};
+  unless_short([&] { run_rounds(); }, nothing_more);
+  unless_short([&] { time_otherwise(); }, nothing_more);
+  for (const auto& trial : trials_) trial->timed.reset();
+}
+
+template <class T>
+void Session<T>::run_rounds() {
   const auto all = kept();
   for (int i = 0; i < rules_.max_rounds; ++i) {
     if (round(all) && i >= rules_.min_rounds) break;
   }
   for (auto* trial : all) trial->update_median();
-  auto rivals = contenders();
+  const auto rivals = contenders();
   for (int i = 0; i < rules_.final_rounds && rivals.size() > 1; ++i) round(rivals);
-  for (auto* trial : rivals) {
-    trial->update_median();
-    for (int i = 1; i < rules_.conversions; ++i) convert_again(*trial);
-  }
-  // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
-  std::optional<CacheFlusher> flusher;
-  if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) flusher.emplace(device_);
+  for (auto* trial : rivals) trial->update_median();
   best_ = 0;
   best_disturbed_ = 0;
-  for (auto* trial : all) {
-    note_best(*trial);
+  for (const auto* trial : all) note_best(*trial);
+  for (auto* trial : rivals) {
+    for (int i = 1; i < rules_.conversions; ++i) convert_again(*trial);
+  }
+}
+
+template <class T>
+void Session<T>::time_otherwise() {
+  // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
+  std::optional<CacheFlusher> flusher;
+  if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) {
+    unless_short([&] { flusher.emplace(device_); }, [](const char* /*reason*/) {});
+  }
+  for (auto* trial : kept()) {
     auto& measurement = trial->record.measurement;
     measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
     if (flusher) {
       measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher); });
     }
-    trial->timed.reset();
   }
 }
 

@@ -57,10 +57,12 @@ class Session {
   ~Session();
 
   /// Builds the candidate, verifies it against the reference, takes a first look at its time and keeps it if it can
-  /// still win. Throws DeviceError only where the device no longer answers.
+  /// still win; gives it up where memory runs out in that. Throws DeviceError only where the device no longer answers,
+  /// and what says that memory ran out only where there is none for the words of a trial.
   TrialRecord attempt(const Prospect& prospect);
 
   /// Times the kept candidates in interleaved rounds until the noise has settled, then from a plain loop and cold.
+  /// Where memory runs out, what was measured so far counts.
   void settle();
 
   /// Every trial so far, in the order of the attempts.
@@ -87,6 +89,8 @@ class Session {
   /// One sample of each in turn; whether their noise has settled.
   bool round(const std::vector<Trial*>& trials);
   [[nodiscard]] std::vector<Trial*> kept() const;
+  void run_rounds();
+  void time_otherwise();
   [[nodiscard]] Launch launch_of(const Trial& trial) const;
 
   CsrView<T> matrix_;

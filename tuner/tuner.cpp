@@ -7,6 +7,7 @@
 #include "autospmv/version.h"
 #include "core/array.hpp"
 #include "core/random.hpp"
+#include "core/shortage.hpp"
 #include "features/longest_row.hpp"
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
@@ -65,6 +66,10 @@ TrialKey key_for(const MatrixData<T>& matrix, const Device& device) {
           .library = AUTOSPMV_VERSION};
 }
 
+TrialRecord untried(const Prospect& prospect) {
+  return {prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+}
+
 // One tuning of one matrix: what its steps share.
 template <class T>
 class Tuning {
@@ -77,15 +82,20 @@ class Tuning {
         options_(options),
         effort_(options.effort.value_or(service_.effort())),
         limits_(options.limits.value_or(service_.limits())),
-        values_(matrix_->hold_values()) {
-    view_ = matrix_->on(service_.device());
-    key_ = timed_step(result_.times.fingerprint, [&] { return key_for(*matrix_, service_.device()); });
-  }
+        values_(matrix_->hold_values()),
+        view_(matrix_->on(service_.device())) {}
 
   Tuned<T> tune();
   std::vector<TrialRecord> bench(const std::vector<std::string>& only);
 
  private:
+  void find_key();
+  /// Asks the database for the winner, and makes trials where it knows too little.
+  void find_winner();
+  /// Runs a step. Where memory or threads run out in it, what is known so far must do; false.
+  template <class Step>
+  bool manages(const Step& step);
+  void warn_once(const char* shortage);
   /// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no
   /// candidate out, except that of determinism.
   [[nodiscard]] std::string effort_mark() const;
@@ -93,21 +103,26 @@ class Tuning {
   [[nodiscard]] bool all_were_tried() const;
   void report();
   void try_candidates();
-  /// Tries what the search names; whether it came to its end.
+  /// Tries what the search names; whether it came to its end, and no trial was given up.
   bool run_trials(Search& search);
+  bool run_trials(Search& search, const Prospect*& suspect);
   /// That a candidate was disturbed which may be cheaper than the winner.
   [[nodiscard]] bool is_undecided() const;
   [[nodiscard]] std::optional<TrialRecord> best_known() const;
   [[nodiscard]] SessionRules rules() const;
-  /// Whether the plan takes what its trial took, as far as can be seen now.
+  /// Tries all again where the plan that the database names is far from what its trial took.
+  void doubt();
   [[nodiscard]] bool is_doubtful() const;
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
+  /// False where it cannot be built.
   bool plan_from(const TrialRecord& choice, const char* source);
-  bool plan_from(const Prospect& prospect, const char* source);
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build_operator(const Candidate& candidate);
+  void plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& choice, const char* source);
   bool plan_estimate();
   void plan_fallback();
+  void plan_plain_csr();
   [[nodiscard]] bool estimates();
   void go_online();
   [[nodiscard]] bool trials_pay() const;
@@ -130,11 +145,52 @@ class Tuning {
   std::optional<TrialRecord> winner_;
   bool goes_online_ = false;
   bool doubts_ = false;  ///< what the database says of this matrix
+  bool has_warned_ = false;
   Tuned<T> result_;
 };
 
 template <class T>
+template <class Step>
+bool Tuning<T>::manages(const Step& step) {
+  const auto run = [&] {
+    step();
+    return true;
+  };
+  return unless_short(run, [&](const char* shortage) {
+    warn_once(shortage);
+    return false;
+  });
+}
+
+template <class T>
+void Tuning<T>::warn_once(const char* shortage) {
+  if (std::exchange(has_warned_, true)) return;
+  service_.tell(LogLevel::warning, "a matrix is not tuned to the end", shortage);
+}
+
+template <class T>
+void Tuning<T>::find_key() {
+  key_ = timed_step(result_.times.fingerprint, [&] { return key_for(*matrix_, service_.device()); });
+}
+
+template <class T>
 Tuned<T> Tuning<T>::tune() {
+  manages([&] {
+    find_key();
+    find_winner();
+  });
+  manages([&] { choose(); });
+  manages([&] { doubt(); });
+  if (!result_.plan) plan_plain_csr();
+  if (goes_online_) manages([&] { go_online(); });
+  matrix_->add_observer(result_.plan);
+  if (options_.report) manages([&] { report(); });
+  if (!prospects_.empty()) manages([&] { service_.read_ahead<T>(); });
+  return std::move(result_);
+}
+
+template <class T>
+void Tuning<T>::find_winner() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
     winner_ = best_known();
@@ -146,23 +202,20 @@ Tuned<T> Tuning<T>::tune() {
   } else if (tries() && winner_ && service_.recheck_due()) {
     recheck();
   }
-  choose();
-  if (tries() && result_.from_database && service_.rechecks() && is_doubtful()) {
-    // What was measured beside it then is worth no more.
-    doubts_ = true;
-    try_candidates();
-    choose();
-  }
-  if (goes_online_) go_online();
-  matrix_->add_observer(result_.plan);
-  if (options_.report) report();
-  if (!prospects_.empty()) service_.read_ahead<T>();
-  return std::move(result_);
 }
 
 template <class T>
 std::optional<TrialRecord> Tuning<T>::best_known() const {
   return service_.database().winner(key_, limits_, service_.catalogue());
+}
+
+// What was measured beside a record that is far off is worth no more.
+template <class T>
+void Tuning<T>::doubt() {
+  if (!tries() || !result_.winner || !result_.from_database || !service_.rechecks() || !is_doubtful()) return;
+  doubts_ = true;
+  try_candidates();
+  choose();
 }
 
 // A few products tell: caches and kernels are cold at first.
@@ -205,6 +258,11 @@ bool Tuning<T>::all_were_tried() const {
 template <class T>
 void Tuning<T>::report() {
   result_.trials = service_.database().trials(key_, limits_, service_.catalogue());
+  if (session_) {
+    for (auto& record : session_->records()) {
+      if (record.measurement.given_up) result_.trials.push_back(std::move(record));
+    }
+  }
   for (const auto& record : result_.trials) {
     if (!is_baseline(record)) continue;
     const bool faster = !result_.baseline || record.measurement.warm.median < result_.baseline->measurement.warm.median;
@@ -268,23 +326,27 @@ SessionRules Tuning<T>::rules() const {
 
 template <class T>
 bool Tuning<T>::run_trials(Search& search) {
+  const Prospect* suspect = nullptr;
+  bool ended = false;
+  manages([&] { ended = run_trials(search, suspect); });
+  if (suspect != nullptr) service_.database().clear_suspect(key_, suspect->candidate);
+  return ended;
+}
+
+// `suspect` is the last one that was noted.
+template <class T>
+bool Tuning<T>::run_trials(Search& search, const Prospect*& suspect) {
   std::vector<TrialRecord> known;
   if (!doubts_) known = service_.database().trials(key_, limits_, service_.catalogue());
   const auto start = Clock::now();
-  const Prospect* suspect = nullptr;
-  const auto clear = [&] {
-    if (suspect != nullptr) service_.database().clear_suspect(key_, suspect->candidate);
-  };
+  bool all_tried = true;
   while (const auto* const prospect = search.next()) {
     if (const auto* const before = trial_of(prospect->candidate, known)) {
       search.report(before->measurement, 0);
       continue;
     }
     const auto trial_start = Clock::now();
-    if (seconds_since(start) > limits_.time_limit_seconds) {
-      clear();
-      return false;
-    }
+    if (seconds_since(start) > limits_.time_limit_seconds) return false;
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
@@ -298,10 +360,13 @@ bool Tuning<T>::run_trials(Search& search) {
     const auto record = session_->attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
     service_.complain(record);
+    if (record.measurement.given_up) {
+      warn_once(record.measurement.detail.c_str());
+      all_tried = false;
+    }
     search.report(record.measurement, seconds_since(trial_start));
   }
-  clear();
-  return true;
+  return all_tried;
 }
 
 // A new driver or another clock may have made the plan slower than the baseline: both are timed again, and the winner
@@ -385,29 +450,30 @@ bool Tuning<T>::estimates() {
 template <class T>
 bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
-  if (!op) {
-    const auto* format = find_format<T>(choice.candidate.format);
-    if (format == nullptr) return false;
-    auto built = timed_step(result_.times.conversion,
-                            [&] { return format->build(view_, choice.candidate.params, service_.device()); });
-    if (!built) return false;
-    op = std::move(*built);
-  }
+  const auto build = [&] {
+    auto built = build_operator(choice.candidate);
+    if (built) op = std::move(*built);
+  };
+  if (!op && !(manages(build) && op)) return false;
+  plan_with(std::move(op), choice, source);
+  return true;
+}
+
+template <class T>
+Result<std::unique_ptr<Operator<T>>> Tuning<T>::build_operator(const Candidate& candidate) {
+  const auto* format = find_format<T>(candidate.format);
+  if (format == nullptr) return Refusal{"there is no such format"};
+  return timed_step(result_.times.conversion,
+                    [&] { return format->build(view_, candidate.params, service_.device()); });
+}
+
+template <class T>
+void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& choice, const char* source) {
   const auto& device = service_.device();
   auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
                                                 rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
   result_.plan = std::make_shared<detail::PlanState<T>>(choice, std::move(live), matrix_, device,
                                                         PlanOrigin{shared_service_, key_, limits_, source});
-  return true;
-}
-
-template <class T>
-bool Tuning<T>::plan_from(const Prospect& prospect, const char* source) {
-  TrialRecord choice;
-  choice.candidate = prospect.candidate;
-  choice.format_version = prospect.format_version;
-  choice.deterministic = prospect.deterministic;
-  return plan_from(choice, source);
 }
 
 // The first by estimate that can be built: what a format predicts may turn out not to fit.
@@ -415,7 +481,7 @@ template <class T>
 bool Tuning<T>::plan_estimate() {
   const auto estimates = by_estimate(prospects(), limits_, view_.bytes());
   const auto built = std::find_if(estimates.begin(), estimates.end(),
-                                  [&](const Prospect* one) { return plan_from(*one, "estimated"); });
+                                  [&](const Prospect* one) { return plan_from(untried(*one), "estimated"); });
   if (built == estimates.end()) return false;
   result_.prediction = (*built)->prediction;
   return true;
@@ -429,8 +495,17 @@ void Tuning<T>::plan_fallback() {
     const auto longest = longest_row(view_.row_ptr, view_.rows, service_.device());
     return blind_fallback_prospect(view_, longest, service_.device(), limits_);
   };
-  const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_);
-  if (!plan_from(prospect, "untried")) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+  plan_from(untried(prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_)), "untried");
+}
+
+// Where there is no memory to choose.
+template <class T>
+void Tuning<T>::plan_plain_csr() {
+  session_.reset();
+  const auto choice = untried(first_baseline<T>(service_.device()));
+  auto built = build_operator(choice.candidate);
+  if (!built) throw Error("plain CSR could not be built: " + choice.candidate.text() + ": " + built.reason());
+  plan_with(std::move(*built), choice, "untried");
 }
 
 template <class T>
@@ -459,6 +534,7 @@ bool Tuning<T>::trials_pay() const {
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
 template <class T>
 std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) {
+  find_key();
   std::vector<TrialRecord> records;
   std::int64_t kept_bytes = 0;
   const std::int64_t budget = free_memory(service_.device()) / 2;
@@ -478,7 +554,7 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
       options_.progress({done++, static_cast<std::int64_t>(prospects_.size()), prospect.candidate.text()});
     }
     if (!prospect.admitted()) {
-      TrialRecord refused{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+      auto refused = untried(prospect);
       refused.measurement.outcome = Outcome::refused;
       refused.measurement.detail = prospect.refusal;
       records.push_back(std::move(refused));
@@ -537,10 +613,12 @@ Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& ser
   const DeviceScope scope(service->device());
   const auto& state = detail::Access::state_of(matrix);
   auto tuned = Tuning<T>(state->data, service, options).tune();
-  if (options.keep) {
+  const auto keep = [&] {
     if (state->plans->find(service.get()) == nullptr) service->remember(state->plans);
     state->plans->put(service.get(), tuned.plan);
-  }
+  };
+  // What cannot be kept is made again by the next product.
+  if (options.keep) unless_short(keep, [](const char* /*shortage*/) {});
   return tuned;
 }
 

@@ -15,7 +15,10 @@ inline void check_launch(std::source_location where = std::source_location::curr
   check(cudaGetLastError(), where);
 }
 
-/// For destructors: an error there is either a repetition of one that was thrown or of no consequence.
-inline void ignore(cudaError_t /*status*/) noexcept {}
+/// For destructors: an error there is either a repetition of one that was thrown or of no consequence. Cleared, so that
+/// no later check of a launch finds it.
+inline void ignore(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
 
 }  // namespace autospmv::cuda

@@ -37,6 +37,18 @@ int attribute(cudaDeviceAttr which, int ordinal) {
   return value;
 }
 
+// While it lives, the thread's current device is this one, whatever is thrown.
+class Entered {
+ public:
+  explicit Entered(int ordinal) : previous_(enter_device(ordinal)) {}
+  ~Entered() { leave_device(previous_); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  int previous_;
+};
+
 // What the library keeps for each device as long as the process lives. Never destroyed: by the time static
 // destructors run the driver may be gone, and it reclaims everything anyway.
 struct DeviceState {
@@ -44,17 +56,19 @@ struct DeviceState {
   cudaStream_t setup = nullptr;
 
   explicit DeviceState(int ordinal) {
+    const Entered entered(ordinal);
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = ordinal;
-    check(cudaMemPoolCreate(&pool, &properties));
+    // First, so that a pool is made only where nothing can fail any more.
+    check(cudaStreamCreateWithFlags(&setup, cudaStreamNonBlocking));
+    const auto made = cudaMemPoolCreate(&pool, &properties);
+    if (made != cudaSuccess) ignore(cudaStreamDestroy(setup));
+    check(made);
     // What a trial gives back is what the next one wants; trim_memory() returns it to the device.
     std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
-    const int previous = enter_device(ordinal);
-    check(cudaStreamCreateWithFlags(&setup, cudaStreamNonBlocking));
-    leave_device(previous);
   }
 };
 
@@ -111,12 +125,10 @@ std::vector<Device> devices() {
 }
 
 std::int64_t free_memory(int ordinal) {
-  const int previous = enter_device(ordinal);
+  const Entered entered(ordinal);
   std::size_t free = 0;
   std::size_t total = 0;
-  const auto status = cudaMemGetInfo(&free, &total);
-  leave_device(previous);
-  check(status);
+  check(cudaMemGetInfo(&free, &total));
   // Memory the pool holds but nobody uses can be allocated too.
   std::uint64_t reserved = 0;
   std::uint64_t used = 0;
@@ -141,13 +153,12 @@ Stream setup_stream(int ordinal) { return {state_of(ordinal).setup}; }
 
 void order_after(int ordinal, Stream later, Stream earlier) {
   if (later == earlier) return;
-  const int previous = enter_device(ordinal);
+  const Entered entered(ordinal);
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   const auto recorded = cudaEventRecord(event, earlier.handle);
   const auto waiting = recorded == cudaSuccess ? cudaStreamWaitEvent(later.handle, event, 0) : recorded;
   ignore(cudaEventDestroy(event));
-  leave_device(previous);
   check(waiting);
 }
 
@@ -177,10 +188,8 @@ void restore_capture(int previous) noexcept {
 void synchronize_stream(Stream stream) { check(cudaStreamSynchronize(stream.handle)); }
 
 void synchronize_device(int ordinal) {
-  const int previous = enter_device(ordinal);
-  const auto status = cudaDeviceSynchronize();
-  leave_device(previous);
-  check(status);
+  const Entered entered(ordinal);
+  check(cudaDeviceSynchronize());
 }
 
 int enter_device(int ordinal) {
@@ -199,7 +208,14 @@ void leave_device(int previous) noexcept {
 void* allocate(std::size_t bytes, int ordinal) {
   auto& state = state_of(ordinal);
   void* data = nullptr;
-  check(cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup));
+  auto status = cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
+  if (status == cudaErrorMemoryAllocation) {
+    // What the pool keeps in small pieces may be what is missing in one.
+    ignore(status);
+    trim(ordinal);
+    status = cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
+  }
+  check(status);
   return data;
 }
 

@@ -8,8 +8,13 @@ namespace autospmv::formats::cusparse {
 void check(cusparseStatus_t status, std::source_location where) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
   const std::string file = where.file_name();
-  throw DeviceError(std::string("cuSPARSE: ") + cusparseGetErrorString(status) + " (" +
-                    file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) + ")");
+  const auto text = std::string("cuSPARSE: ") + cusparseGetErrorString(status) + " (" +
+                    file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) + ")";
+  if (status == CUSPARSE_STATUS_ALLOC_FAILED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES) {
+    cuda::ignore(cudaPeekAtLastError());  // what it met on the way
+    throw OutOfMemory(text);
+  }
+  throw DeviceError(text);
 }
 
 Library open_library(const Device& device) {

@@ -68,6 +68,27 @@ class ProgramTest : public testing::Test {
   /// `input` is a file.
   [[nodiscard]] Finished run(std::vector<std::string> words, const std::string& input = "/dev/null") const {
     words.insert(words.begin(), AUTOSPMV_PROGRAM);
+    return run_command(std::move(words), input);
+  }
+
+  /// By a shell that is given this script, with the program and its words as arguments: 'ulimit -n 9; exec "$0" "$@"'.
+  [[nodiscard]] Finished run_in_shell(const std::string& script, std::vector<std::string> words) const {
+    words.insert(words.begin(), {"/bin/sh", "-c", script, AUTOSPMV_PROGRAM});
+    return run_command(std::move(words), "/dev/null");
+  }
+
+  /// Tunes on the host; gives JSON.
+  [[nodiscard]] Finished tune(std::vector<std::string> words, const std::string& input = "/dev/null") const {
+    words.insert(words.begin(), {"tune", "--json", "--backend", "host"});
+    if (std::find(words.begin(), words.end(), "--db") == words.end()) {
+      words.insert(words.end(), {"--db", path("trials.db")});
+    }
+    return run(std::move(words), input);
+  }
+
+ private:
+  // The first word is the program.
+  [[nodiscard]] Finished run_command(std::vector<std::string> words, const std::string& input) const {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (auto& word : words) arguments.push_back(word.data());
@@ -82,9 +103,9 @@ class ProgramTest : public testing::Test {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), overwrite, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), overwrite, 0600);
     pid_t child = 0;
-    const int failed = posix_spawn(&child, AUTOSPMV_PROGRAM, &actions, nullptr, arguments.data(), environ);
+    const int failed = posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) throw std::runtime_error("the program cannot be started: " AUTOSPMV_PROGRAM);
+    if (failed != 0) throw std::runtime_error("the program cannot be started: " + words.front());
 
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -95,16 +116,6 @@ class ProgramTest : public testing::Test {
             .err = read("stderr")};
   }
 
-  /// Tunes on the host; gives JSON.
-  [[nodiscard]] Finished tune(std::vector<std::string> words, const std::string& input = "/dev/null") const {
-    words.insert(words.begin(), {"tune", "--json", "--backend", "host"});
-    if (std::find(words.begin(), words.end(), "--db") == words.end()) {
-      words.insert(words.end(), {"--db", path("trials.db")});
-    }
-    return run(std::move(words), input);
-  }
-
- private:
   std::filesystem::path directory_;
 };
 

@@ -158,9 +158,11 @@ std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch la
 double measure_copy_bandwidth(const Device& device) {
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(8 * device.cache_bytes, std::int64_t{1} << 29));
-  Array<char> from(size, device);
-  Array<char> to(size, device);
+  CopiedArrays copied(static_cast<std::size_t>(std::max<std::int64_t>(8 * device.cache_bytes, std::int64_t{1} << 29)),
+                      device);
+  auto& from = copied.from;
+  auto& to = copied.to;
+  const auto size = from.size();
   fill_bytes(from.data(), 1, size, device, stream);
   Events events;
   std::vector<double> samples;

@@ -1,0 +1,26 @@
+#include "tests/shortage/threads.hpp"
+
+#include <atomic>
+#include <cerrno>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+namespace autospmv::testing {
+
+namespace {
+std::atomic<bool> failing = false;
+}  // namespace
+
+FailingThreads::FailingThreads() { failing = true; }
+FailingThreads::~FailingThreads() { failing = false; }
+
+}  // namespace autospmv::testing
+
+// What every thread of this program is started by, those of OpenMP too.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept {
+  using Create = decltype(&pthread_create);
+  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  return autospmv::testing::failing ? EAGAIN : create(thread, attributes, start, argument);
+}
