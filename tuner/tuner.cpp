@@ -92,8 +92,11 @@ class Tuning {
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
-  bool plan_from(const TrialRecord& choice, const char* source);
-  bool plan_from(const Prospect& prospect, const char* source);
+  /// False where it cannot be built. What it takes then, and whether it is deterministic, is known and no longer taken
+  /// on anybody's word: with Bounds::limits, it is also false beyond these.
+  enum class Bounds : std::uint8_t { none, limits };
+  bool plan_from(const TrialRecord& choice, const char* source, Bounds bounds);
+  bool plan_from(const Prospect& prospect, const char* source, Bounds bounds);
   bool plan_estimate();
   void plan_fallback();
   [[nodiscard]] bool estimates();
@@ -289,7 +292,7 @@ bool Tuning<T>::is_baseline(const TrialRecord& record) const {
 template <class T>
 void Tuning<T>::choose() {
   const char* source = result_.from_database ? "database" : "measured";
-  if (winner_ && plan_from(*winner_, source)) {
+  if (winner_ && plan_from(*winner_, source, Bounds::limits)) {
     result_.winner = winner_;
     return;
   }
@@ -297,7 +300,7 @@ void Tuning<T>::choose() {
     // It was measured with other values of this kind: symmetric ones, say.
     for (const auto& trial : service_.database().trials(key_, limits_, service_.catalogue())) {
       if (trial.candidate == winner_->candidate || !could_win(trial, view_.bytes(), limits_)) continue;
-      if (!plan_from(trial, source)) continue;
+      if (!plan_from(trial, source, Bounds::limits)) continue;
       result_.winner = trial;
       return;
     }
@@ -321,16 +324,22 @@ bool Tuning<T>::estimates() {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
+bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source, Bounds bounds) {
+  const auto* format = find_format<T>(choice.candidate.format);
+  if (format == nullptr) return false;
+  const bool is_bounded = bounds == Bounds::limits;
+  if (is_bounded && limits_.deterministic && !format->deterministic(choice.candidate.params, service_.device())) {
+    return false;
+  }
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
   if (!op) {
-    const auto* format = find_format<T>(choice.candidate.format);
-    if (format == nullptr) return false;
     auto built = timed_step(result_.times.conversion,
                             [&] { return format->build(view_, choice.candidate.params, service_.device()); });
     if (!built) return false;
     op = std::move(*built);
   }
+  const double most_bytes = limits_.memory_factor * static_cast<double>(view_.bytes());
+  if (is_bounded && static_cast<double>(op->bytes()) > most_bytes) return false;
   const auto& device = service_.device();
   auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
                                                 rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
@@ -340,12 +349,12 @@ bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const Prospect& prospect, const char* source) {
+bool Tuning<T>::plan_from(const Prospect& prospect, const char* source, Bounds bounds) {
   TrialRecord choice;
   choice.candidate = prospect.candidate;
   choice.format_version = prospect.format_version;
   choice.deterministic = prospect.deterministic;
-  return plan_from(choice, source);
+  return plan_from(choice, source, bounds);
 }
 
 // The first by estimate that can be built: what a format predicts may turn out not to fit.
@@ -353,7 +362,7 @@ template <class T>
 bool Tuning<T>::plan_estimate() {
   const auto estimates = by_estimate(prospects(), limits_, view_.bytes());
   const auto built = std::find_if(estimates.begin(), estimates.end(),
-                                  [&](const Prospect* one) { return plan_from(*one, "estimated"); });
+                                  [&](const Prospect* one) { return plan_from(*one, "estimated", Bounds::limits); });
   if (built == estimates.end()) return false;
   result_.prediction = (*built)->prediction;
   return true;
@@ -368,7 +377,8 @@ void Tuning<T>::plan_fallback() {
     return blind_fallback_prospect(view_, longest, service_.device(), limits_);
   };
   const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_);
-  if (!plan_from(prospect, "untried")) throw Error("plain CSR could not be built: " + prospect.candidate.text());
+  if (!plan_from(prospect, "untried", Bounds::none))
+    throw Error("plain CSR could not be built: " + prospect.candidate.text());
 }
 
 template <class T>
