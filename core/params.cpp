@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -12,13 +13,29 @@ namespace autospmv {
 
 namespace {
 
-// The one place of a name. There are a few dozen. Never destroyed: parameters live in statics that go at any time.
-std::string_view known_name(std::string_view name) {
+// The one place of a name; nothing for a new one beside `most`. Never destroyed: parameters live in statics that go at
+// any time.
+std::optional<std::string_view> find_name(std::string_view name, std::size_t most) {
   static std::mutex mutex;
   static auto* const names = new std::set<std::string, std::less<>>;
   const std::scoped_lock lock(mutex);
-  const auto at = names->find(name);
-  return at != names->end() ? *at : *names->emplace(name).first;
+  if (const auto at = names->find(name); at != names->end()) return *at;
+  if (names->size() >= most) return std::nullopt;
+  return *names->emplace(name).first;
+}
+
+// Of which there are a few dozen.
+std::string_view known_name(std::string_view name) { return *find_name(name, std::numeric_limits<std::size_t>::max()); }
+
+// What is read may name anything, and what was named stays in memory.
+std::optional<std::string_view> read_name(std::string_view word) {
+  constexpr std::size_t most_names = 4096;
+  constexpr std::size_t longest = 32;
+  const auto suits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (word.empty() || word.size() > longest || !std::all_of(word.begin(), word.end(), suits)) return std::nullopt;
+  return find_name(word, most_names);
 }
 
 }  // namespace
@@ -60,14 +77,14 @@ std::optional<Params> Params::parse(std::string_view text) {
     const auto word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
     const auto equals = word.find('=');
-    if (equals == 0 || equals == std::string_view::npos) return std::nullopt;
+    if (equals == std::string_view::npos) return std::nullopt;
     const auto digits = word.substr(equals + 1);
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    const auto name = word.substr(0, equals);
-    if (params.find(name) || params.count_ == most) return std::nullopt;
-    params.set(name, value);
+    const auto name = read_name(word.substr(0, equals));
+    if (!name || params.find(*name) || params.count_ == most) return std::nullopt;
+    params.set_known({*name, value});
   }
   return params;
 }

@@ -35,7 +35,8 @@ class Params {
   Params() = default;
   Params(std::initializer_list<std::pair<std::string_view, std::int64_t>> values);
 
-  /// Reads "T=4 block=256"; nullopt for anything else.
+  /// Reads "T=4 block=256"; nullopt for anything else. Names are words of letters, digits and underscores; of those
+  /// that nobody but what is read has ever named, no more than some thousands are taken in a process.
   static std::optional<Params> parse(std::string_view text);
 
   /// Throws InvalidArgument where there are as many as there may be.

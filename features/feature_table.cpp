@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -166,6 +169,58 @@ const Table& table() {
   return instance;
 }
 
+constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t most_nnz = std::int64_t{1} << 40;  // that fit into any memory
+
+template <class Number>
+bool is_within(Number value, std::type_identity_t<Number> least, std::type_identity_t<Number> most) {
+  return value >= least && value <= most;
+}
+
+// But for what rounding does to a quotient.
+bool is_ratio(double value, double part, double whole) { return std::abs(value * whole - part) <= 1e-6 * part; }
+
+bool is_possible_npr(const Features& f) {
+  const auto nnz = static_cast<double>(f.nnz);
+  const auto longest = static_cast<double>(f.npr_max);
+  const auto& percentiles = f.npr_percentile;
+  const auto& bins = f.npr_histogram;
+  std::int64_t rows = 0;
+  for (const auto count : bins) {
+    if (!is_within(count, 0, f.rows)) return false;
+    rows += count;
+  }
+  return rows == f.rows && f.empty_rows == bins.front() && is_within(f.npr_min, 0, f.npr_max) &&
+         is_within(f.npr_max, f.nnz > 0 ? 1 : 0, f.nnz) && is_ratio(f.npr_mean, nnz, static_cast<double>(f.rows)) &&
+         is_within(f.npr_variance, 0, longest * longest) && is_within(percentiles.front(), f.npr_min, f.npr_max) &&
+         is_within(percentiles.back(), f.npr_min, f.npr_max) &&
+         std::is_sorted(percentiles.begin(), percentiles.end()) &&
+         is_ratio(f.ell_padding, static_cast<double>(f.rows) * longest, nnz);
+}
+
+bool is_possible_positions(const Features& f) {
+  const auto most_padding = f.ell_padding * slice_sizes.back();
+  const bool any = f.nnz > 0;
+  return is_within(f.diagonals, any ? 1 : 0, diagonals_cap + 1) &&
+         is_within(f.lower_bandwidth, 0, std::max<std::int64_t>(0, f.rows - 1)) &&
+         is_within(f.upper_bandwidth, 0, std::max<std::int64_t>(0, f.cols - 1)) &&
+         is_within(f.slice_span_max, 0, std::max<std::int64_t>(0, f.cols - 1)) &&
+         is_within(f.slice_span_mean, 0, static_cast<double>(f.slice_span_max)) &&
+         is_within(f.slice_diagonals_mean, 0, double{slice_diagonals_cap + 1}) &&
+         std::all_of(f.sliced_ell_padding.begin(), f.sliced_ell_padding.end(),
+                     [&](double padding) { return is_within(padding, any ? 1 : 0, most_padding); }) &&
+         std::equal(f.block_fill.begin(), f.block_fill.end(), block_sizes.begin(), [&](double fill, int size) {
+           return is_within(fill, any ? 0.999 / (size * size) : 0, static_cast<double>(f.nnz));
+         });
+}
+
+// Whether some matrix may have them: what divides by a number of rows, or counts slots, can rely on it.
+bool is_possible(const Features& f) {
+  return is_within(f.rows, 0, most_rows) && is_within(f.cols, 0, most_rows) &&
+         is_within(f.nnz, 0, f.rows > 0 && f.cols > 0 ? most_nnz : 0) && is_possible_npr(f) &&
+         is_possible_positions(f) && is_within(f.distinct_values, f.nnz > 0 ? 1 : 0, distinct_values_cap + 1);
+}
+
 }  // namespace
 
 std::span<const FeatureInfo> feature_table() { return table().infos(); }
@@ -179,7 +234,7 @@ std::optional<Features> features_of_record(std::span<const std::pair<std::string
     write->second(features, value);
     ++known;
   }
-  if (known < table().writes().size()) return std::nullopt;
+  if (known < table().writes().size() || !is_possible(features)) return std::nullopt;
   return features;
 }
 

@@ -14,8 +14,8 @@ namespace autospmv {
 inline constexpr double largest_recorded = 0x1p53;
 
 /// The features whose names and values, as feature_table() gives them, the record holds once each, in any order.
-/// Names that are not in the table are passed over. Nothing where one of the table is missing or its value impossible:
-/// the record is then of an older version, or damaged.
+/// Names that are not in the table are passed over. Nothing where one of the table is missing or no matrix has such
+/// features together: the record is then of an older version, or damaged.
 std::optional<Features> features_of_record(std::span<const std::pair<std::string, double>> record);
 
 }  // namespace autospmv

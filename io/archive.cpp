@@ -26,7 +26,8 @@ struct Release {
 // One pass through a file; every failure names the file.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : name_(display_name(path)), reader_(archive_read_new()) {
+  Reader(const std::string& path, std::int64_t most_bytes)
+      : name_(display_name(path)), most_bytes_(static_cast<std::size_t>(most_bytes)), reader_(archive_read_new()) {
     archive_read_support_filter_all(reader_.get());
     archive_read_support_format_tar(reader_.get());
     archive_read_support_format_raw(reader_.get());
@@ -60,6 +61,7 @@ class Reader {
       const la_ssize_t size = archive_read_data(reader_.get(), block.get(), block_bytes);
       if (size < 0) check(ARCHIVE_FATAL);
       if (size <= 0) break;
+      if (text.size() + static_cast<std::size_t>(size) > most_bytes_) fail("too large for the memory that there is");
       text.insert(text.end(), block.get(), block.get() + size);
     }
     if (text.empty()) fail("empty file");
@@ -85,6 +87,7 @@ class Reader {
   }
 
   std::string name_;
+  std::size_t most_bytes_;
   std::unique_ptr<archive, Release> reader_;
 };
 
@@ -124,8 +127,8 @@ std::optional<std::string> matrix_name(const std::string& path) {
   return std::nullopt;
 }
 
-std::vector<char> read_text(const std::string& path) {
-  Reader reader(path);
+std::vector<char> read_text(const std::string& path, std::int64_t most_bytes) {
+  Reader reader(path, most_bytes);
   archive_entry* entry = reader.next();
   if (entry == nullptr) reader.fail("empty file");
   if (reader.is_tar()) return read_member(reader, entry, matrix_name(path).value_or("") + ".mtx");

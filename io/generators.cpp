@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
 #include "io/assemble.hpp"
+#include "io/printable.hpp"
 #include "io/twin.hpp"
 
 namespace autospmv {
@@ -486,7 +486,7 @@ Number parse_number(std::string_view word, std::int64_t least, std::string_view 
   const auto [end, code] = std::from_chars(word.begin(), word.end(), value);
   const bool finite = std::isfinite(static_cast<double>(value));
   if (code != std::errc{} || end != word.end() || !finite || value < static_cast<Number>(least)) {
-    throw InvalidArgument('\'' + std::string(word) + "' is not " + std::string(what) + " of at least " +
+    throw InvalidArgument('\'' + printable(word) + "' is not " + std::string(what) + " of at least " +
                           std::to_string(least));
   }
   return value;
@@ -512,16 +512,16 @@ Arguments parse_arguments(const Generator& kind, std::span<const std::string_vie
   return values;
 }
 
-// Refuses what the library cannot index and what this machine cannot hold, before anything is allocated.
-void check_size(const Size& size, std::size_t value_bytes) {
+// Refuses what the library cannot index and what nobody has room for, before anything is allocated.
+void check_size(const Size& size, std::size_t value_bytes, std::int64_t most_bytes) {
   if (size.rows > max_dimension || size.cols > max_dimension)
     throw InvalidArgument("more than 2^31 - 1 rows or columns");
   if (size.nnz > max_nnz) throw InvalidArgument("more than 2^40 nonzeros");
   const double bytes = 8 * size.rows + static_cast<double>(4 + value_bytes) * size.nnz;
-  const auto memory = static_cast<double>(host_device().memory_bytes);
-  if (bytes > memory) {
-    throw InvalidArgument("needs " + std::to_string(std::llround(bytes * 1e-9)) + " GB, this machine has " +
-                          std::to_string(std::llround(memory * 1e-9)) + " GB");
+  const auto room = static_cast<double>(most_bytes);
+  if (bytes > room) {
+    throw InvalidArgument("needs " + std::to_string(std::llround(bytes * 1e-9)) + " GB, there is room for " +
+                          std::to_string(std::llround(room * 1e-9)) + " GB");
   }
 }
 
@@ -552,7 +552,7 @@ std::span<const GeneratorInfo> generator_table() {
 bool is_generator(std::string_view source) { return source.starts_with("gen:"); }
 
 template <class T>
-HostCsr<T> generate(std::string_view spec) {
+HostCsr<T> generate(std::string_view spec, std::int64_t most_bytes) {
   const auto words = split(spec);
   std::string usage = "gen:KIND:ARGS";
   try {
@@ -560,18 +560,18 @@ HostCsr<T> generate(std::string_view spec) {
     const Generator& kind = find_generator(words[1]);
     usage = kind.info.usage;
     const Arguments args = parse_arguments(kind, std::span(words).subspan(2));
-    check_size(kind.size(args), sizeof(T));
+    check_size(kind.size(args), sizeof(T), most_bytes);
     return make<T>(kind, args);
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(std::string(spec) + ": " + error.what() + "; usage: " + usage);
+    throw InvalidArgument(printable(spec) + ": " + error.what() + "; usage: " + usage);
   } catch (const std::bad_alloc&) {
-    throw Error(std::string(spec) + ": not enough memory");
+    throw Error(printable(spec) + ": not enough memory");
   }
 }
 
-template HostCsr<float> generate(std::string_view);
-template HostCsr<double> generate(std::string_view);
-template HostCsr<std::complex<float>> generate(std::string_view);
-template HostCsr<std::complex<double>> generate(std::string_view);
+template HostCsr<float> generate(std::string_view, std::int64_t);
+template HostCsr<double> generate(std::string_view, std::int64_t);
+template HostCsr<std::complex<float>> generate(std::string_view, std::int64_t);
+template HostCsr<std::complex<double>> generate(std::string_view, std::int64_t);
 
 }  // namespace autospmv

@@ -2,9 +2,11 @@
 // of threads; rows are sorted by column and free of duplicates.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "core/device.hpp"
 #include "io/host_csr.hpp"
 
 namespace autospmv {
@@ -22,8 +24,9 @@ std::span<const GeneratorInfo> generator_table();
 bool is_generator(std::string_view source);
 
 /// T is float, double, or std::complex of either; values are real. Throws InvalidArgument for an unknown kind, wrong
-/// arguments, more than 2^31 - 1 rows or columns, more than 2^40 nonzeros or more than this machine's memory.
+/// arguments, more than 2^31 - 1 rows or columns, more than 2^40 nonzeros or arrays of more than `most_bytes`, before
+/// anything is allocated.
 template <class T>
-HostCsr<T> generate(std::string_view spec);
+HostCsr<T> generate(std::string_view spec, std::int64_t most_bytes = host_device().memory_bytes);
 
 }  // namespace autospmv

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "io/archive.hpp"
 #include "io/assemble.hpp"
+#include "io/printable.hpp"
 
 namespace autospmv {
 
@@ -78,11 +79,7 @@ const char* next_line(const char* end, const char* last) { return end == last ? 
 // A word as an error shows it: short and printable, whatever the file is.
 std::string quoted(std::string_view word) {
   constexpr std::size_t longest = 40;
-  std::string text(word.substr(0, longest));
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return '\'' + text + (word.size() > longest ? "...'" : "'");
+  return '\'' + printable(word.substr(0, longest)) + (word.size() > longest ? "...'" : "'");
 }
 
 // std::from_chars calls values that are too small out of range like those that are too large. Tells them apart by the

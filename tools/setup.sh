@@ -9,8 +9,8 @@ build_packages=(
   g++ cmake ninja-build
   libarchive-dev libboost-program-options-dev libgtest-dev libspdlog-dev libsqlite3-dev nlohmann-json3-dev
 )
-# clang-tidy reads omp.h from clang's own OpenMP.
-check_packages=(ccache clang-format clang-tidy groff-base libomp-dev pkgconf)
+# clang-tidy reads omp.h from clang's own OpenMP; clang builds the fuzz targets, with it and the runtimes of sanitizers.
+check_packages=(ccache clang clang-format clang-tidy groff-base libclang-rt-dev libomp-dev pkgconf)
 
 fail() {
   echo "${0##*/}: $*" >&2

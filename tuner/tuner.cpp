@@ -116,8 +116,10 @@ class Tuning {
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
   void choose();
-  /// False where it cannot be built.
-  bool plan_from(const TrialRecord& choice, const char* source);
+  /// False where it cannot be built. What it takes then, and whether it is deterministic, is known and no longer taken
+  /// on anybody's word: with Bounds::limits, it is also false beyond these.
+  enum class Bounds : std::uint8_t { none, limits };
+  bool plan_from(const TrialRecord& choice, const char* source, Bounds bounds);
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build_operator(const Candidate& candidate);
   void plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& choice, const char* source);
   bool plan_estimate();
@@ -416,7 +418,7 @@ template <class T>
 void Tuning<T>::choose() {
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
   const char* source = result_.from_database ? "database" : "measured";
-  if (winner_ && plan_from(*winner_, source)) {
+  if (winner_ && plan_from(*winner_, source, Bounds::limits)) {
     result_.winner = winner_;
     return;
   }
@@ -424,7 +426,7 @@ void Tuning<T>::choose() {
     // It was measured with other values of this kind: symmetric ones, say.
     for (const auto& trial : service_.database().trials(key_, limits_, service_.catalogue())) {
       if (trial.candidate == winner_->candidate || !could_win(trial, view_.bytes(), limits_)) continue;
-      if (!plan_from(trial, source)) continue;
+      if (!plan_from(trial, source, Bounds::limits)) continue;
       result_.winner = trial;
       return;
     }
@@ -448,13 +450,21 @@ bool Tuning<T>::estimates() {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
+bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source, Bounds bounds) {
+  const auto* format = find_format<T>(choice.candidate.format);
+  if (format == nullptr) return false;
+  const bool is_bounded = bounds == Bounds::limits;
+  if (is_bounded && limits_.deterministic && !format->deterministic(choice.candidate.params, service_.device())) {
+    return false;
+  }
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
   const auto build = [&] {
     auto built = build_operator(choice.candidate);
     if (built) op = std::move(*built);
   };
   if (!op && !(manages(build) && op)) return false;
+  const double most_bytes = limits_.memory_factor * static_cast<double>(view_.bytes());
+  if (is_bounded && static_cast<double>(op->bytes()) > most_bytes) return false;
   plan_with(std::move(op), choice, source);
   return true;
 }
@@ -480,8 +490,9 @@ void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& ch
 template <class T>
 bool Tuning<T>::plan_estimate() {
   const auto estimates = by_estimate(prospects(), limits_, view_.bytes());
-  const auto built = std::find_if(estimates.begin(), estimates.end(),
-                                  [&](const Prospect* one) { return plan_from(untried(*one), "estimated"); });
+  const auto built = std::find_if(estimates.begin(), estimates.end(), [&](const Prospect* one) {
+    return plan_from(untried(*one), "estimated", Bounds::limits);
+  });
   if (built == estimates.end()) return false;
   result_.prediction = (*built)->prediction;
   return true;
@@ -495,7 +506,8 @@ void Tuning<T>::plan_fallback() {
     const auto longest = longest_row(view_.row_ptr, view_.rows, service_.device());
     return blind_fallback_prospect(view_, longest, service_.device(), limits_);
   };
-  plan_from(untried(prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_)), "untried");
+  const auto prospect = prospects_.empty() ? blind() : fallback_prospect(prospects_, limits_);
+  plan_from(untried(prospect), "untried", Bounds::none);
 }
 
 // Where there is no memory to choose.

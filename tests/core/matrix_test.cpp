@@ -203,10 +203,23 @@ TEST(Params, TextRoundTripsAndRejectsNoise) {
   EXPECT_EQ(params.text(), "T=4 block=256");
   EXPECT_EQ(Params::parse("T=4 block=256"), params);
   EXPECT_EQ(Params::parse(""), Params{});
-  for (const auto* noise : {"T", "T=", "=4", "T=4x", "T=4  block=2", "T=4 T=4", "T=99999999999999999999"}) {
+  for (const auto* noise : {"T", "T=", "=4", "T=4x", "T=4  block=2", "T=4 T=4", "T=99999999999999999999", "a\tb=1",
+                            "a-b=1", "\xff=1", "a_name_that_goes_on_and_on_and_on=1"}) {
     EXPECT_EQ(Params::parse(noise), std::nullopt) << noise;
   }
   EXPECT_THROW(static_cast<void>(params["sigma"]), InvalidArgument);
+}
+
+// In a process of its own, for names stay.
+TEST(Params, TakeNoMoreMemoryForWhatIsRead) {
+  const auto read_many = [] {
+    const Params params{{"T", 4}};
+    int taken = 0;
+    for (int i = 0; i < 100'000; ++i) taken += Params::parse("junk" + std::to_string(i) + "=1") ? 1 : 0;
+    const bool known_still = Params::parse("T=4") == params && Params::parse("junk0=1");
+    std::_Exit(known_still && taken > 1000 && taken < 10'000 ? 0 : 1);
+  };
+  EXPECT_EXIT(read_many(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Params, AreOrderedByNameThenValue) {

@@ -364,5 +364,51 @@ TEST(FeaturesOfRecord, ReadsBackWhatTheTableSays) {
   EXPECT_FALSE(features_of_record(record)) << "one is missing";
 }
 
+using Record = std::vector<std::pair<std::string, double>>;
+
+Record with(Record record, const std::string& name, double value) {
+  const auto at = std::find_if(record.begin(), record.end(), [&](const auto& one) { return one.first == name; });
+  EXPECT_NE(at, record.end()) << name;
+  at->second = value;
+  return record;
+}
+
+TEST(FeaturesOfRecord, TakesThoseOfEveryMatrix) {
+  for (const auto& [name, matrix] : test::scenarios<double>()) {
+    Record record;
+    const auto features = extract_features(matrix.view(), Place{});
+    for (const auto& feature : feature_table()) record.emplace_back(feature.name, feature.read(features));
+    EXPECT_TRUE(features_of_record(record)) << name;
+  }
+}
+
+TEST(FeaturesOfRecord, RefusesWhatNoMatrixHas) {
+  Record record;
+  const auto features = extract_features(generate<double>("gen:circuit:3000").view(), Place{});
+  for (const auto& feature : feature_table()) record.emplace_back(feature.name, feature.read(features));
+  for (const auto& [name, value] : Record{{"rows", -1},
+                                          {"rows", 1e12},
+                                          {"cols", 0},
+                                          {"nnz", 0x1p50},
+                                          {"npr_mean", 1e9},
+                                          {"npr_variance", -1},
+                                          {"npr_min", 0x1p53},
+                                          {"npr_max", 0},
+                                          {"npr_p50", -5},
+                                          {"npr_bin_3", -5},
+                                          {"npr_bin_32", 0x1p53},
+                                          {"empty_rows", 1},
+                                          {"diagonals", -1},
+                                          {"lower_bandwidth", 3000},
+                                          {"slice_span_mean", 1e300},
+                                          {"slice_diagonals_mean", -1},
+                                          {"block_fill_2", 0},
+                                          {"ell_padding", 0.5},
+                                          {"sliced_ell_padding_32", 1e300},
+                                          {"distinct_values", 0}}) {
+    EXPECT_FALSE(features_of_record(with(record, name, value))) << name << " = " << value;
+  }
+}
+
 }  // namespace
 }  // namespace autospmv

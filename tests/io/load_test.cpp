@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "io/archive.hpp"
 #include "io/generators.hpp"
 #include "io/matrix_market.hpp"
 
@@ -119,6 +120,20 @@ TEST_F(Load, ReadsPlainAndCompressedFiles) {
   // Names decide nothing.
   fs::rename(path("a.mtx.gz"), path("misnamed"));
   expect_read(path("misnamed"));
+}
+
+TEST_F(Load, UnpacksNoMoreThanThereIsRoomFor) {
+  const std::string text(3'000'000, ' ');
+  const auto size = static_cast<std::int64_t>(text.size());
+  const auto file = write("a.mtx", text);
+  EXPECT_EQ(std::ssize(read_text(file, size)), size);
+  EXPECT_EQ(error_of([&] { (void)read_text(file, size - 1); }), file + ": too large for the memory that there is");
+  for (const auto& [ending, filter] : compressions()) {
+    const auto packed = pack("a.mtx" + ending, filter, false, {{"a.mtx", text}});
+    EXPECT_LT(fs::file_size(packed), 10'000U);
+    EXPECT_EQ(std::ssize(read_text(packed, size)), size);
+    EXPECT_EQ(error_of([&] { (void)read_text(packed, 1 << 20); }), packed + ": too large for the memory that there is");
+  }
 }
 
 TEST_F(Load, ReadsStandardInput) {

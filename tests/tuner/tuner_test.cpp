@@ -166,7 +166,7 @@ TEST(Tune, WhatWasDisturbedIsTriedAgain) {
       << "nothing is learned from it";
   const auto winner = database.winner(key, context.limits());
   ASSERT_TRUE(winner);
-  EXPECT_EQ(winner->candidate.text(), disturbed.candidate.text()) << "an estimate is better than nothing";
+  EXPECT_NE(winner->candidate, disturbed.candidate) << "an estimate beats no time that is known";
   const auto known = database.trials(key, context.limits());
   EXPECT_EQ(trial_of(disturbed.candidate, known), nullptr);
 }
@@ -407,6 +407,50 @@ TEST(Tune, AWinnerThatOtherValuesDoNotFitMakesRoomForTheNext) {
   database.record(key, {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1, {}}, std::vector{impossible});
   EXPECT_EQ(database.winner(key, {}, format_catalogue())->candidate, impossible.candidate);
   EXPECT_EQ(make_plan(matrix, context, {.effort = Effort::cached}).choice(), next.text());
+}
+
+// Of trials that never were, in a database that anybody may have written.
+class Claims : public ::testing::Test {
+ protected:
+  void claim(const Candidate& candidate) {
+    TrialRecord trial;
+    trial.candidate = candidate;
+    trial.format_version = find_format<double>(candidate.format)->info().version;
+    trial.deterministic = true;
+    trial.measurement.outcome = Outcome::passed;
+    trial.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
+    service_of(context).database().record(
+        key_of(matrix, context), {"", matrix.rows(), matrix.cols(), matrix.nnz(), 1000, {}}, std::vector{trial});
+  }
+  [[nodiscard]] std::string choice(const Limits& limits) const {
+    return make_plan(matrix, context, {.effort = Effort::cached, .limits = limits}).choice();
+  }
+
+  Context context{[] {
+    auto options = host_options();
+    options.device = default_device();
+    return options;
+  }()};
+  Matrix<double> matrix = make_matrix<double>("gen:circuit:2000");
+};
+
+TEST_F(Claims, OfBytesAreNotBelieved) {
+  const Candidate jagged{"jad", {{"value_bits", 64}}};
+  claim(jagged);
+  EXPECT_EQ(choice({}), jagged.text());
+  EXPECT_NE(choice({.memory_factor = 0.5}), jagged.text()) << "it claims to take no bytes at all";
+}
+
+TEST_F(Claims, OfDeterminismAreNotBelieved) {
+  const auto& device = service_of(context).device();
+  const auto prospects = all_prospects<double>(extract_features(data_of(matrix).on(device), device), device,
+                                               testing::blind_predictor(device));
+  const auto at = std::find_if(prospects.begin(), prospects.end(),
+                               [](const Prospect& prospect) { return prospect.admitted() && !prospect.deterministic; });
+  if (at == prospects.end()) GTEST_SKIP() << "all candidates are deterministic here";
+  claim(at->candidate);
+  EXPECT_EQ(choice({}), at->candidate.text());
+  EXPECT_NE(choice({.deterministic = true}), at->candidate.text());
 }
 
 TEST(AutoSpmv, MultipliesEmptyMatrices) {
