@@ -25,6 +25,7 @@ struct FormatInfo {
   std::vector<Backend> backends;
   bool deterministic = true;  ///< bitwise equal results from run to run, whatever the backend and the parameters
   bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
+  bool vendor = false;        ///< another library's product: a rival, not one of ours
 };
 
 /// What the threads of a product do on a GPU, apart from moving bytes. A step reads one entry and its element of x.

@@ -1,4 +1,5 @@
-// autospmv bench: every candidate on each matrix, measured to the end, or a paper's comparison made again.
+// autospmv bench: every candidate on each matrix, measured to the end; ours against other libraries' products; or a
+// paper's comparison made again.
 
 #include <algorithm>
 #include <iostream>
@@ -9,6 +10,7 @@
 #include "tools/input.hpp"
 #include "tools/json.hpp"
 #include "tools/record.hpp"
+#include "tools/rivals.hpp"
 #include "tools/study.hpp"
 #include "tools/table.hpp"
 
@@ -134,6 +136,43 @@ int bench_all(const Options& options) {
   return failures > 0 ? 1 : 0;
 }
 
+// What to measure: those of our formats that were asked for, all of them where none was, and every rival.
+std::vector<std::string> with_rivals(std::vector<std::string> formats, const std::vector<std::string>& rivals) {
+  if (!formats.empty()) formats.insert(formats.end(), rivals.begin(), rivals.end());
+  return formats;
+}
+
+template <Scalar T>
+int bench_rivals(const Options& options) {
+  const Context context(context_options(options));
+  const auto& device = service_of(context).device();
+  const auto rivals = rival_formats(device.backend);
+  if (rivals.empty()) throw Error("--rivals: the " + std::string(name_of(device.backend)) + " backend has none");
+  ProgressLine progress(options.quiet);
+  std::vector<RivalRecord> records;
+  const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
+    auto trials = bench(loaded.matrix, context, with_rivals(options.formats, rivals), progress.follow(loaded.label));
+    progress.clear();
+    sort_by_time(trials);
+    const auto matrix = summary_of(loaded.label, loaded.matrix);
+    const auto& record = records.emplace_back(rival_record(matrix, trials, rivals));
+    if (options.json) {
+      auto json = bench_json(matrix, context, trials);
+      json["contest"] = rivals_json(record);
+      print_json(json);
+    } else if (!options.markdown) {
+      print_rivals(record);
+    }
+  });
+  if (records.empty()) return 1;
+  if (options.json) {
+    print_json(rival_summary_json(records));
+  } else {
+    print_rival_tables(records, options.markdown);
+  }
+  return failures > 0 ? 1 : 0;
+}
+
 template <Scalar T>
 StudiedMatrix compare_on(const Study& study, const LoadedMatrix<T>& loaded, const Context& context,
                          ProgressLine& progress) {
@@ -176,6 +215,11 @@ int compare_all(const Options& options, const Study& study) {
 
 int run_bench(const Options& options) {
   check_formats(options.formats);
+  if (options.rivals && options.study) throw InvalidArgument("--rivals and --study are two comparisons: choose one");
+  if (options.markdown && !options.rivals) throw InvalidArgument("--markdown goes with --rivals");
+  if (options.rivals) {
+    return with_value_type(options.value_type, [&]<class T>() { return bench_rivals<T>(options); });
+  }
   if (!options.study) {
     return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
   }

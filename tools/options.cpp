@@ -120,6 +120,10 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
         options.study = name;
       }),
           ("make a paper's comparison: " + study_names()).c_str());
+      add("rivals", po::bool_switch(&options.rivals),
+          "set the fastest of our formats beside the products of other libraries");
+      add("markdown", po::bool_switch(&options.markdown),
+          "with --rivals: only the tables of all matrices, in Markdown");
       break;
     case OptionGroup::output:
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),

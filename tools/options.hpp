@@ -40,6 +40,8 @@ struct Options {
   Limits limits;
   std::vector<std::string> formats;  ///< bench: those to measure; all where empty
   std::optional<std::string> study;  ///< bench: the paper's comparison to make
+  bool rivals = false;               ///< bench: ours against other libraries
+  bool markdown = false;             ///< bench: the tables of rivals in Markdown
   std::string output;                ///< generate
   ForgetOptions forget;
 };

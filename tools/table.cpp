@@ -39,6 +39,17 @@ void print_table(std::ostream& out, std::vector<Column> columns, const std::vect
   for (const auto& cells : rows) table.row(cells);
 }
 
+void print_markdown(std::ostream& out, std::vector<Column> columns, const std::vector<Row>& rows) {
+  const auto line = [&](const auto& cells, const auto& text) {
+    for (const auto& cell : cells) out << "| " << text(cell) << ' ';
+    out << "|\n";
+  };
+  line(columns, [](const Column& column) { return column.title; });
+  for (const auto& column : columns) out << (column.left ? "|---" : "|--:");
+  out << "|\n";
+  for (const auto& cells : rows) line(cells, [](const std::string& cell) { return cell; });
+}
+
 std::string fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "-";
   std::ostringstream text;

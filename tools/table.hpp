@@ -31,6 +31,9 @@ class Table {
 /// Header and rows that are all known: every column is as wide as its longest cell.
 void print_table(std::ostream& out, std::vector<Column> columns, const std::vector<Row>& rows);
 
+/// The same as a table in Markdown.
+void print_markdown(std::ostream& out, std::vector<Column> columns, const std::vector<Row>& rows);
+
 /// With this many decimals; "-" for what is not finite.
 std::string fixed(double value, int decimals);
 

@@ -61,6 +61,16 @@ using MatrixDescriptor = Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat>;
 /// A handle of the library that works on the setup stream until a product takes it to another one.
 Library open_library(const Device& device);
 
+/// Of the arrays of the matrix, where they are.
+template <class T>
+MatrixDescriptor describe_csr(const CsrView<T>& matrix) {
+  MatrixDescriptor descriptor;
+  check(cusparseCreateConstCsr(descriptor.put(), matrix.rows, matrix.cols, matrix.nnz, std::get<0>(matrix.row_ptr),
+                               matrix.col_idx, matrix.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                               CUSPARSE_INDEX_BASE_ZERO, data_type<T>));
+  return descriptor;
+}
+
 /// Why cusparseSpMV does not take a matrix, in whatever format: it wants nonzeros, no more of them than there are
 /// places, and indices and offsets of one width, of which 32 bits are what columns have.
 std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz, const Device& device);

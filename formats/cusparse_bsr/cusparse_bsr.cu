@@ -46,7 +46,8 @@ class CusparseBsr final : public Format<T> {
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
                                  .deterministic = true,
-                                 .baseline = false};
+                                 .baseline = false,
+                                 .vendor = true};
     return info;
   }
 

@@ -39,7 +39,8 @@ class CusparseCoo final : public Format<T> {
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
                                  .deterministic = false,  // only algorithm 2 is
-                                 .baseline = false};
+                                 .baseline = false,
+                                 .vendor = true};
     return info;
   }
 

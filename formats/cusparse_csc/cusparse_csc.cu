@@ -110,7 +110,8 @@ class CusparseCsc final : public Format<T> {
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
                                  .deterministic = false,
-                                 .baseline = false};
+                                 .baseline = false,
+                                 .vendor = true};
     return info;
   }
 

@@ -1,6 +1,6 @@
 // cusparse_csr: the vendor's product by CSR, preprocessed, as a candidate like any other and as the baseline where
-// there is a GPU. algorithm 1 is CUSPARSE_SPMV_CSR_ALG1, 2 is CUSPARSE_SPMV_CSR_ALG2, the reproducible one. It reads
-// the arrays of the matrix where they are.
+// there is a GPU. algorithm 1 is CUSPARSE_SPMV_CSR_ALG1, the library's default, 2 is CUSPARSE_SPMV_CSR_ALG2, the
+// reproducible one. It reads the arrays of the matrix where they are.
 
 #include "formats/common/cusparse.hpp"
 #include "formats/common/rules.hpp"
@@ -14,13 +14,7 @@ template <class T>
 struct CsrStorage {
   CsrView<T> matrix;
 
-  [[nodiscard]] cusparse::MatrixDescriptor describe() const {
-    cusparse::MatrixDescriptor descriptor;
-    cusparse::check(cusparseCreateConstCsr(
-        descriptor.put(), matrix.rows, matrix.cols, matrix.nnz, std::get<0>(matrix.row_ptr), matrix.col_idx,
-        matrix.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
-    return descriptor;
-  }
+  [[nodiscard]] cusparse::MatrixDescriptor describe() const { return cusparse::describe_csr(matrix); }
   bool refresh(const CsrView<T>& /*from*/, Stream /*stream*/) { return true; }
   [[nodiscard]] std::int64_t bytes() const { return 0; }
 };
@@ -35,7 +29,8 @@ class CusparseCsr final : public Format<T> {
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
                                  .deterministic = false,  // only algorithm 2 is
-                                 .baseline = true};
+                                 .baseline = true,
+                                 .vendor = true};
     return info;
   }
 

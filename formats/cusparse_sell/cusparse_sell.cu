@@ -75,7 +75,8 @@ class CusparseSell final : public Format<T> {
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
                                  .deterministic = true,
-                                 .baseline = false};
+                                 .baseline = false,
+                                 .vendor = true};
     return info;
   }
 

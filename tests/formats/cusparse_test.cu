@@ -19,8 +19,22 @@
 namespace autospmv::testing {
 namespace {
 
-const std::vector<std::string> vendor_formats = {"cusparse_bsr", "cusparse_coo", "cusparse_csc", "cusparse_csr",
-                                                 "cusparse_sell"};
+std::vector<std::string> find_vendor_formats() {
+  std::vector<std::string> names;
+  for (const auto* format : all_formats<double>()) {
+    if (format->info().vendor) names.push_back(format->info().name);
+  }
+  return names;
+}
+
+const std::vector<std::string> vendor_formats = find_vendor_formats();
+
+TEST(Cusparse, EveryFormatOfItIsAVendors) {
+  for (const auto* format : all_formats<double>()) {
+    EXPECT_EQ(format->info().vendor, format->info().name.rfind("cusparse_", 0) == 0) << format->info().name;
+  }
+  EXPECT_GE(vendor_formats.size(), 5U);
+}
 
 // A prediction needs no device, only what it would be told of one.
 Device some_gpu() {
