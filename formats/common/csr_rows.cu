@@ -2,6 +2,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
+#include "formats/common/batches.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/kernel.cuh"
@@ -10,16 +11,19 @@ namespace autospmv::formats {
 
 namespace {
 
-__device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, std::int64_t row) {
-  return row_ids == nullptr ? row : row_ids[row];
+// Loads in flight a thread: four hide the latency of a row's entries, more cost registers that occupancy needs.
+constexpr int batch = 4;
+
+__device__ __forceinline__ std::int64_t target_row(const std::int32_t* row_ids, std::int64_t row, CachePolicy policy) {
+  return row_ids == nullptr ? row : load_stream(row_ids + row, policy);
 }
 
 // With `sharing`, rows of more than `share_above` entries a thread wait until the block has finished the others and
 // then get all of its threads. Their order in the list changes from run to run, their sums do not.
 template <bool sharing, class T, class Offset, class Columns, class Values>
-__global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std::int32_t* row_ids, Columns columns,
-                            Values values, CachePolicy policy, int log_threads, int share_above, T alpha, const T* x,
-                            T beta, T* y) {
+__global__ void __launch_bounds__(most_block, 1)
+    rows_kernel(std::int64_t rows, const Offset* row_ptr, const std::int32_t* row_ids, Columns columns, Values values,
+                CachePolicy policy, int log_threads, int share_above, T alpha, const T* x, T beta, T* y) {
   constexpr int most_rows = 512 / 2;  // of a block, where rows are shared
   __shared__ T of_warp[most_warps];
   __shared__ std::int64_t long_row[sharing ? most_rows : 1];
@@ -35,6 +39,7 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
   const bool inside = row < rows;
   const std::int64_t first = inside ? row_ptr[row] : 0;
   std::int64_t last = inside ? row_ptr[row + 1] : 0;
+  const std::int64_t target = inside ? target_row(row_ids, row, policy) : 0;  // on its way while others are
   bool is_long = false;
   if constexpr (sharing) {
     is_long = last - first > static_cast<std::int64_t>(share_above) << log_threads;
@@ -45,9 +50,9 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
   }
   values.open(policy);
   columns.open(inside ? row : 0, policy);
-  T sum = partial_sum(columns, values, first, last, lane, threads, x);
+  T sum = sum_batches<batch, false>(columns, values, first + lane, last, threads, x);
   sum = sum_threads(sum, lane, threads, of_warp);
-  if (inside && !is_long && lane == 0) store_row(y, target_row(row_ids, row), alpha, sum, beta);
+  if (inside && !is_long && lane == 0) store_row(y, target, alpha, sum, beta);
   if constexpr (sharing) {
     __syncthreads();
     const int all = static_cast<int>(blockDim.x);
@@ -55,10 +60,10 @@ __global__ void rows_kernel(std::int64_t rows, const Offset* row_ptr, const std:
     for (int i = 0; i < long_rows; ++i) {
       const std::int64_t shared_row = long_row[i];
       columns.open(shared_row, policy);
-      T part = partial_sum(columns, values, static_cast<std::int64_t>(row_ptr[shared_row]),
-                           static_cast<std::int64_t>(row_ptr[shared_row + 1]), mine, all, x);
+      T part = sum_batches<batch, false>(columns, values, static_cast<std::int64_t>(row_ptr[shared_row]) + mine,
+                                         static_cast<std::int64_t>(row_ptr[shared_row + 1]), all, x);
       part = sum_threads(part, mine, all, of_warp);
-      if (mine == 0) store_row(y, target_row(row_ids, shared_row), alpha, part, beta);
+      if (mine == 0) store_row(y, target_row(row_ids, shared_row, policy), alpha, part, beta);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
+#include "formats/common/batches.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/jagged_steps.hpp"
 #include "formats/common/kernel.cuh"
@@ -60,33 +61,19 @@ __global__ void __launch_bounds__(cuda::warp_size)
 }
 
 template <class T, class Values>
-__global__ void multiply_kernel(const std::int32_t* row_order, const std::int32_t* lengths, const std::int64_t* starts,
-                                FullColumns columns, Values values, CachePolicy policy, std::int64_t rows, T alpha,
-                                const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void __launch_bounds__(most_block, 1)
+    multiply_kernel(const std::int32_t* row_order, const std::int32_t* lengths, const std::int64_t* starts,
+                    FullColumns columns, Values values, CachePolicy policy, std::int64_t rows, T alpha,
+                    const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto p = cuda::global_thread();
   if (p >= rows) return;
-  const int length = lengths[p];
+  const int length = load_stream(lengths + p, policy);
+  const std::int64_t row = load_stream(row_order + p, policy);  // on its way while others are
   columns.open(0, policy);
   values.open(policy);
-  T sum = 0;
-  int k = 0;
-  for (; k + unroll <= length; k += unroll) {
-    std::int32_t column[unroll];
-    T value[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const auto slot = __ldg(starts + k + u) + p;
-      column[u] = columns.at(slot);
-      value[u] = values.at(slot);
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) sum += value[u] * load_x(x + column[u]);
-  }
-  for (; k < length; ++k) {
-    const auto slot = __ldg(starts + k) + p;
-    sum += values.at(slot) * load_x(x + columns.at(slot));
-  }
-  store_row(y, row_order[p], alpha, sum, beta);
+  const T sum = sum_batches<unroll, false>(
+      columns, values, 0, length, 1, [&](std::int64_t k) { return __ldg(starts + k) + p; }, x);
+  store_row(y, row, alpha, sum, beta);
 }
 
 }  // namespace

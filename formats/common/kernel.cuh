@@ -27,31 +27,6 @@ __device__ __forceinline__ void load_neighbours(const T* address, T (&element)[R
   }
 }
 
-/// What thread `lane` of `threads` adds up of the entries [first, last) of one row: entries lane, lane + threads, ...,
-/// as neighbouring threads read neighbouring entries. How many threads is no template argument, as it costs a few
-/// additions among loads.
-template <class T, class Columns, class Values>
-__device__ __forceinline__ T partial_sum(const Columns& columns, const Values& values, std::int64_t first,
-                                         std::int64_t last, int lane, int threads, const T* x) {
-  // Loads in flight per thread: four hide the latency of a row's entries, more cost registers that occupancy needs.
-  constexpr int unroll = 4;
-  T sum = 0;
-  std::int64_t k = first + lane;
-  for (; k + (unroll - 1) * threads < last; k += unroll * threads) {
-    std::int32_t column[unroll];
-    T value[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      column[u] = columns.at(k + u * threads);
-      value[u] = values.at(k + u * threads);
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) sum += value[u] * load_x(x + column[u]);
-  }
-  for (; k < last; k += threads) sum += values.at(k) * load_x(x + columns.at(k));
-  return sum;
-}
-
 /// y = alpha sum + beta y; y is not read where beta is 0, for it may hold anything.
 template <class T>
 __device__ __forceinline__ void store_row(T* y, std::int64_t row, T alpha, T sum, T beta) {

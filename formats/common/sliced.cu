@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
+#include "formats/common/batches.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/kernel.cuh"
@@ -117,36 +118,6 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, SlicedView
   }
 }
 
-// `count` slots of one thread, `stride` apart.
-template <bool marked, int unroll, class T, class Columns, class Values>
-__device__ __forceinline__ T sum_slots(const Columns& columns, const Values& values, std::int64_t slot,
-                                       std::int64_t stride, std::int32_t count, const T* x) {
-  T sum = 0;
-  std::int32_t done = 0;
-  for (; done + unroll <= count; done += unroll) {
-    std::int32_t column[unroll];
-    T value[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      column[u] = columns.at(slot + u * stride);
-      value[u] = values.at(slot + u * stride);
-    }
-    // All elements of x on their way before the first is used: a test around each load would wait for it.
-    T element[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) element[u] = !marked || column[u] >= 0 ? load_x(x + column[u]) : T{0};
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) sum = !marked || column[u] >= 0 ? sum + value[u] * element[u] : sum;
-    slot += unroll * stride;
-  }
-  for (; done < count; ++done) {
-    const auto column = columns.at(slot);
-    if (!marked || column >= 0) sum += values.at(slot) * load_x(x + column);
-    slot += stride;
-  }
-  return sum;
-}
-
 // How the threads of a warp share rows: 2^log_threads neighbours for each, which read the neighbouring slots of a
 // chunk, or 2^log_split parts of the warp, which take turns at the chunks of the same rows and so read runs of slots in
 // any layout. Not template arguments, as they cost a few shifts among loads.
@@ -180,37 +151,44 @@ struct Sharing {
 };
 
 template <int unroll, class T, class Columns, class Values>
-__global__ void multiply_kernel(SlicedView sliced, Columns columns, Values values, CachePolicy policy, Sharing sharing,
-                                T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void __launch_bounds__(most_block, 1)
+    multiply_kernel(SlicedView sliced, Columns columns, Values values, CachePolicy policy, Sharing sharing, T alpha,
+                    const T* __restrict__ x, T beta, T* __restrict__ y) {
   const auto thread = cuda::global_thread();
   const auto position = sharing.position(thread);
   const bool inside = position < sliced.rows;
   const int neighbour = sharing.neighbour(thread);
   const int turn = sharing.turn(thread);
   T sum = 0;
+  std::int64_t row = 0;
   if (inside) {
+    // All that does not wait for anything comes first.
+    const bool marked = sliced.lengths == nullptr;
+    row = sliced.row_order == nullptr ? position : load_stream(sliced.row_order + position, policy);
+    const int length = marked ? 0 : load_stream(sliced.lengths + position, policy);
     // A division of 64 bits takes as long as a short row.
     const std::int64_t slice =
         sliced.slices == 1 ? 0 : static_cast<std::uint32_t>(position) / static_cast<std::uint32_t>(sliced.slice_rows);
     const auto chunk_slots = sliced.slice_rows << sharing.log_threads;
-    const std::int64_t first_chunk = sliced.slice_chunks[slice];
+    const std::int64_t first_chunk = load_stream(sliced.slice_chunks + slice, policy);
+    const std::int64_t last_chunk = marked ? load_stream(sliced.slice_chunks + slice + 1, policy) : 0;
     const auto lane = ((position - slice * sliced.slice_rows) << sharing.log_threads) + neighbour;
     const auto slot = (first_chunk + turn) * chunk_slots + lane;
     const auto stride = chunk_slots << sharing.log_split;
     const auto turns = [&](int chunks) { return (chunks - turn + (1 << sharing.log_split) - 1) >> sharing.log_split; };
     values.open(policy);
     columns.open(slice, policy);
-    if (sliced.lengths == nullptr) {
-      const auto chunks = static_cast<int>(sliced.slice_chunks[slice + 1] - first_chunk);
-      sum = sum_slots<true, unroll>(columns, values, slot, stride, turns(chunks), x);
+    if (marked) {
+      const auto chunks = static_cast<int>(last_chunk - first_chunk);
+      sum = sum_batches<unroll, true>(columns, values, slot, slot + turns(chunks) * stride, stride, x);
     } else {
       const int threads = 1 << sharing.log_threads;
-      const int chunks = (sliced.lengths[position] - neighbour + threads - 1) >> sharing.log_threads;
-      sum = sum_slots<false, unroll>(columns, values, slot, stride, turns(chunks), x);
+      const int chunks = (length - neighbour + threads - 1) >> sharing.log_threads;
+      sum = sum_batches<unroll, false>(columns, values, slot, slot + turns(chunks) * stride, stride, x);
     }
   }
   sum = sharing.sum(sum);
-  if (inside && neighbour == 0 && turn == 0) store_row(y, sliced.row_at(position), alpha, sum, beta);
+  if (inside && neighbour == 0 && turn == 0) store_row(y, row, alpha, sum, beta);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
+#include "formats/common/batches.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/equal_shares.cuh"
 #include "formats/common/kernel.cuh"
@@ -85,16 +86,24 @@ __device__ __forceinline__ LaneSums<T> walk_lane(const TilesView& tiles, const V
   LaneSums<T> sums;
   sums.row = row;
   T sum = 0;
+  std::int32_t column[unroll];
+  T value[unroll];
+  const auto load = [&](int step) {
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) column[u] = load_stream(tiles.columns + slot + (step + u) * lanes, tiles.policy);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) value[u] = values.at(slot + (step + u) * lanes);
+  };
+  load(0);
+#pragma unroll 1
   for (int step = 0; step < tiles.sigma; step += unroll) {
-    std::int32_t column[unroll];
     T product[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      column[u] = load_stream(tiles.columns + slot + (step + u) * lanes, tiles.policy);
-      product[u] = values.at(slot + (step + u) * lanes);
-    }
+    for (int u = 0; u < unroll; ++u) product[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) product[u] = column[u] >= 0 ? product[u] * load_x(x + column[u]) : T{0};
+    for (int u = 0; u < unroll; ++u) product[u] = column[u] >= 0 ? value[u] * product[u] : T{0};
+    // The next ones are under way while these are added up.
+    if (step + unroll < tiles.sigma) load(step + unroll);
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       if ((flags >> (step + u) & 1U) != 0) {
@@ -132,8 +141,8 @@ __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Valu
 }
 
 template <class T, class Values>
-__global__ void multiply_kernel(TilesView tiles, Values values, SharesView<T> shares, T alpha, const T* __restrict__ x,
-                                T beta, T* y) {
+__global__ void __launch_bounds__(most_block, 1) multiply_kernel(TilesView tiles, Values values, SharesView<T> shares,
+                                                                 T alpha, const T* __restrict__ x, T beta, T* y) {
   values.open(tiles.policy);
   for_share_of_warp(shares, alpha, beta, y, [&](std::int64_t tile) {
     multiply_tile(tiles, values, tile, x, RowSink<T>(shares, tile, alpha, beta, y));

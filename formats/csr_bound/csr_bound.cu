@@ -3,6 +3,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
+#include "formats/common/batches.cuh"
 #include "formats/common/cache_policy.hpp"
 #include "formats/common/encoding.hpp"
 #include "formats/common/kernel.cuh"
@@ -76,7 +77,7 @@ __global__ void fragments_kernel(CsrView<T> matrix, const Offset* row_ptr, Cache
   const int block = static_cast<int>(blockDim.x);
   if (!merging && goes_on) {
     const std::int64_t last = row_ptr[bound.last + 1];
-    const T sum = partial_sum(columns, values, begin + count, last, thread, block, x);
+    const T sum = sum_batches<4, false>(columns, values, begin + count + thread, last, block, x);
     const T of_warp = sum_lanes<cuda::warp_size>(sum);
     if (thread % cuda::warp_size == 0) rest[thread / cuda::warp_size] = of_warp;
   }
