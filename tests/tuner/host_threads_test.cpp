@@ -57,7 +57,6 @@ TEST(TimeThreads, NoticesAnotherThreadOnTheProcessor) {
   const auto sample = time_threads([] { work_for(std::chrono::milliseconds(200)); });
   EXPECT_TRUE(sample.disturbed);
   EXPECT_GT(sample.seconds, 0);
-  EXPECT_LT(sample.seconds, 0.19) << "the other one had a part of the time";
 }
 
 TEST(TimeThreads, SeesTheOtherThreadsOfAProduct) {
