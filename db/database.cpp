@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <set>
 #include <sstream>
 #include <system_error>
 #include <tuple>
@@ -315,15 +314,23 @@ void remove_suspect(const Connection& connection, const TrialKey& key, const Can
       .run();
 }
 
-std::vector<Candidate> find_suspects(const Connection& connection, const std::string& fingerprint,
-                                     std::int64_t environment) {
+void remove_all_notes(const Connection& connection, const TrialKey& key, const Candidate& candidate) {
+  const auto environment = find_environment(connection, key);
+  if (!environment) return;
+  Statement(connection, "DELETE FROM suspect WHERE matrix = ?1 AND environment = ?2 AND format = ?3 AND params = ?4")
+      .bind(key.pattern.text(), *environment, candidate.format, candidate.params.text())
+      .run();
+}
+
+std::vector<Suspect> find_suspects(const Connection& connection, const std::string& fingerprint,
+                                   std::int64_t environment) {
   Statement statement(connection,
                       "SELECT format, params, host, pid, start_ticks, "
                       "created_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') "
                       "FROM suspect WHERE matrix = ?1 AND environment = ?2");
   statement.bind(fingerprint, environment);
   const auto this_host = db::this_process().host;
-  std::set<Candidate> suspects;
+  std::map<Candidate, int> deaths;
   while (statement.step()) {
     Candidate candidate;
     std::string params_text;
@@ -333,9 +340,12 @@ std::vector<Candidate> find_suspects(const Connection& connection, const std::st
     const auto params = parse_params(params_text);
     if (!params || may_be_running(noted_by, this_host, old != 0)) continue;
     candidate.params = *params;
-    suspects.insert(std::move(candidate));
+    ++deaths[std::move(candidate)];
   }
-  return {suspects.begin(), suspects.end()};
+  std::vector<Suspect> suspects;
+  suspects.reserve(deaths.size());
+  for (const auto& [candidate, count] : deaths) suspects.push_back({candidate, count});
+  return suspects;
 }
 
 // ---- Forgetting --------------------------------------------------------------------------------------------------
@@ -353,6 +363,13 @@ Forgotten forget_chosen(Connection& connection, const Selection& selection) {
       "AND (?2 = '' OR matrix IN (SELECT fingerprint FROM matrix WHERE label = ?2)) "
       "AND (?3 = '' OR environment IN (SELECT id FROM environment WHERE device = ?3))";
   Forgotten forgotten;
+  if (selection.only_suspects) {
+    // Where these were left out, not everything was tried.
+    forgotten.tunings = remove(
+        connection,
+        "DELETE FROM tuning WHERE (matrix, environment) IN (SELECT matrix, environment FROM suspect WHERE " + chosen + ")",
+        selection);
+  }
   forgotten.suspects = remove(connection, "DELETE FROM suspect WHERE " + chosen, selection);
   if (selection.only_suspects) return forgotten;
   forgotten.tunings = remove(connection, "DELETE FROM tuning WHERE " + chosen, selection);
@@ -489,18 +506,21 @@ fs::path Database::default_path() {
   return {};
 }
 
-void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials) {
+void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,
+                      const std::optional<Candidate>& suspect) {
   for (const auto& trial : trials) {
     if (is_plausible(trial)) continue;
     impl_->tell("trials are not recorded: that of " + trial.candidate.text() + " holds impossible numbers");
+    if (suspect) note_suspect(key, *suspect);
     return;
   }
   impl_->attempt_write([&](Connection& connection) {
     const auto fingerprint = key.pattern.text();
     const auto environment = add_environment(connection, key);
-    add_matrix(connection, fingerprint, matrix);
+    if (!trials.empty() || !suspect) add_matrix(connection, fingerprint, matrix);
     Statement statement(connection, insert_trial);
     for (const auto& trial : trials) add_trial(statement, fingerprint, environment, matrix.csr_bytes, trial);
+    if (suspect) add_suspect(connection, key, *suspect);
   });
 }
 
@@ -550,19 +570,16 @@ void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
   impl_->attempt_write([&](Connection& connection) { add_suspect(connection, key, candidate); });
 }
 
-void Database::note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared) {
-  impl_->attempt_write([&](Connection& connection) {
-    remove_suspect(connection, key, cleared);
-    add_suspect(connection, key, candidate);
-  });
-}
-
 void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) {
   impl_->attempt_write([&](Connection& connection) { remove_suspect(connection, key, candidate); });
 }
 
-std::vector<Candidate> Database::suspects(const TrialKey& key) {
-  return impl_->attempt([&](Connection& connection) -> std::vector<Candidate> {
+void Database::absolve(const TrialKey& key, const Candidate& candidate) {
+  impl_->attempt_write([&](Connection& connection) { remove_all_notes(connection, key, candidate); });
+}
+
+std::vector<Suspect> Database::suspects(const TrialKey& key) {
+  return impl_->attempt([&](Connection& connection) -> std::vector<Suspect> {
     const auto environment = find_environment(connection, key);
     if (!environment) return {};
     return find_suspects(connection, key.pattern.text(), *environment);
@@ -574,7 +591,7 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
     std::vector<TunedMatrix> all;
     // Columns beside a max() are those of the row that has it.
     Statement statement(connection,
-                        "SELECT matrix, environment, count(*), csr_bytes, max(id) FROM trial "
+                        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
                         "GROUP BY matrix, environment ORDER BY max(id) DESC");
     while (statement.step()) {
       std::string fingerprint;

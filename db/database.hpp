@@ -20,7 +20,7 @@ namespace autospmv {
 struct TunedMatrix {
   TrialKey key;
   MatrixRecord matrix;
-  std::int64_t trials = 0;
+  std::int64_t trials = 0;  ///< candidates that were tried
   std::optional<TrialRecord> winner;
 };
 
@@ -30,12 +30,20 @@ struct RecordedMatrix {
   MatrixRecord matrix;
 };
 
+/// A candidate that may have killed a process.
+struct Suspect {
+  Candidate candidate;
+  int deaths = 0;  ///< of processes that were launching it for the first time
+
+  friend bool operator==(const Suspect&, const Suspect&) = default;
+};
+
 /// What to forget: all of it is chosen by every part that is given, and everything where none is.
 struct Selection {
   std::optional<Fingerprint> pattern = {};
   std::string label = {};      ///< of a matrix
   std::string device = {};     ///< its name, as in a key
-  bool only_suspects = false;  ///< leave the trials
+  bool only_suspects = false;  ///< leave the trials; what was tuned without the suspects is no longer complete
 };
 
 /// Rows that are gone.
@@ -69,8 +77,9 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Adds trials of one matrix, all or none.
-  void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials);
+  /// Adds trials of one matrix, all or none, and notes the next candidate with them where one is named.
+  void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,
+              const std::optional<Candidate>& suspect = {});
 
   /// The last trial of every candidate under this key, cheapest first as `limits` count it, those that did not pass
   /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
@@ -87,13 +96,15 @@ class Database {
   void mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
   bool tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
 
-  /// Notes a candidate before it is first launched and clears it after. A note that a dead process left behind names
-  /// a candidate that may have killed it.
+  /// Notes a candidate before it is first launched. A note that a dead process left behind names a candidate that may
+  /// have killed it.
   void note_suspect(const TrialKey& key, const Candidate& candidate);
-  /// Clears one and notes the next at once.
-  void note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared);
+  /// Clears the note of this process: the candidate was given up before it was launched.
   void clear_suspect(const TrialKey& key, const Candidate& candidate);
-  std::vector<Candidate> suspects(const TrialKey& key);
+  /// Clears every note of the candidate: it was launched, and nobody died of it.
+  void absolve(const TrialKey& key, const Candidate& candidate);
+  /// By candidate. What a process that still runs has noted is none yet.
+  std::vector<Suspect> suspects(const TrialKey& key);
 
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);

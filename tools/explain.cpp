@@ -68,8 +68,8 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
 
 template <Scalar T>
 Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, ProgressLine& progress) {
-  const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
-  progress.clear();
+  const auto tuned = progress.during(
+      loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
   Explanation explanation;
   explanation.record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
   const auto& choice = explanation.record.choice;

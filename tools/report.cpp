@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -18,14 +17,7 @@ namespace autospmv::tools {
 
 namespace {
 
-// Back to the first column, and nothing to the right of it.
-constexpr std::string_view erase_line = "\r\033[K";
-
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int /*signal*/) { interrupted = 1; }
 
 std::size_t terminal_width() {
   winsize size{};
@@ -58,44 +50,28 @@ Logger make_logger(bool quiet) {
   };
 }
 
-InterruptGuard::InterruptGuard() {
-  struct sigaction action {};
-  action.sa_handler = note_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-InterruptGuard::~InterruptGuard() {
-  static_cast<void>(std::signal(SIGINT, SIG_DFL));
-  static_cast<void>(std::signal(SIGTERM, SIG_DFL));
-}
-
-void InterruptGuard::check() {
-  if (interrupted != 0) throw Interrupted{};
-}
-
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && on_terminal()) {}
 
 void ProgressLine::show(std::string_view text) {
   if (!enabled_) return;
+  line_stands = true;
   std::cerr << erase_line << text.substr(0, terminal_width() - 1) << std::flush;
-  shown_ = true;
 }
 
 void ProgressLine::clear() {
-  if (shown_) std::cerr << erase_line << std::flush;
-  shown_ = false;
-  interrupts_.reset();
+  if (!line_stands) return;
+  std::cerr << erase_line << std::flush;
+  line_stands = false;
 }
 
 TuneOptions ProgressLine::follow(const std::string& label) {
-  return {.label = label, .progress = [this, label](const Progress& progress) {
-            if (!interrupts_) interrupts_.emplace();
-            InterruptGuard::check();
-            show(label + ": candidate " + std::to_string(progress.done + 1) + " of " + std::to_string(progress.total) +
-                 ": " + progress.candidate);
-          }};
+  return {.label = label,
+          .progress =
+              [this, label](const Progress& progress) {
+                show(label + ": candidate " + std::to_string(progress.done + 1) + " of " +
+                     std::to_string(progress.total) + ": " + progress.candidate);
+              },
+          .stop = &Keeping::stop()};
 }
 
 }  // namespace autospmv::tools

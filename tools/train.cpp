@@ -129,8 +129,8 @@ void train_on(std::string_view source, const Values& values, const Context& cont
     ++trained.skipped;
     return;
   }
-  const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
-  progress.clear();
+  const auto tuned = progress.during(
+      loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
   trim_memory(service_of(context).device());
   ++trained.matrices;
   trained.trials += tuned.new_trials;
@@ -154,7 +154,6 @@ int train(const Options& options) {
   const auto train_all = [&](std::span<const char* const> sources, const Values& values) {
     for (const auto* source : sources) {
       const bool done = attempt(source, [&] { train_on<T>(source, values, context, options, progress, trained); });
-      progress.clear();
       failures += done ? 0 : 1;
     }
   };

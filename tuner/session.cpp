@@ -17,9 +17,12 @@ namespace {
 constexpr std::int64_t memory_share = 4;
 
 template <class Sample>
-Timing timing_of(int count, const Sample& sample) {
+Timing timing_of(int count, const StopFlag* stop, const Sample& sample) {
   std::vector<double> samples(static_cast<std::size_t>(count));
-  for (auto& seconds : samples) seconds = sample();
+  for (auto& seconds : samples) {
+    give_up_if(stop);
+    seconds = sample();
+  }
   return summarize(std::move(samples));
 }
 
@@ -40,11 +43,12 @@ struct Session<T>::Trial {
 
 template <class T>
 Session<T>::Session(const CsrView<T>& matrix, const Device& device, const SessionRules& rules, std::uint64_t seed,
-                    FormatLookup<T> formats)
+                    FormatLookup<T> formats, SessionWatch watch)
     : matrix_(matrix),
       device_(device),
       rules_(rules),
       formats_(std::move(formats)),
+      watch_(std::move(watch)),
       verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {}
 
 template <class T>
@@ -65,7 +69,10 @@ double Session<T>::glance_limit() const {
 template <class T>
 void Session<T>::first_look(Trial& trial) {
   trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds);
-  for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.push_back(trial.timed->warm_sample());
+  for (int i = 0; i < rules_.first_look_samples; ++i) {
+    give_up_if(watch_.stop);
+    trial.warm.push_back(trial.timed->warm_sample());
+  }
   trial.update_median();
   if (best_ == 0 || trial.median() < best_) best_ = trial.median();
 }
@@ -101,7 +108,11 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   try {
     auto& measurement = trial.record.measurement;
     trial.op = convert(matrix_, prospect.candidate, device_, formats_, measurement);
-    if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
+    give_up_if(watch_.stop);
+    if (trial.op) {
+      verifier_->verify(*trial.op, measurement, glance_limit());
+      if (watch_.launched) watch_.launched();
+    }
     if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);
       if (may_win(trial)) convert_again_if_slow(trial, prospect);
@@ -115,6 +126,9 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
     trial.record.measurement.detail = error.what();
     // A sticky error would fail every later trial too: let the caller know instead.
     synchronize(device_);
+  } catch (const Interrupted&) {
+    trials_.pop_back();
+    throw;
   }
   drop_the_slow();
   return trial.record;
@@ -152,6 +166,7 @@ void Session<T>::settle() {
     bool all_settled = round >= rules_.min_rounds;
     // One sample of each in turn: a device that slows down slows all of them down.
     for (auto* trial : kept()) {
+      give_up_if(watch_.stop);
       trial->warm.push_back(trial->timed->warm_sample());
       all_settled = all_settled && settled(trial->warm, rules_.resolution);
     }
@@ -165,9 +180,9 @@ void Session<T>::settle() {
     trial->update_median();
     best_ = std::min(best_, trial->median());
     auto& measurement = trial->record.measurement;
-    measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
+    measurement.loop = timing_of(rules_.loop_samples, watch_.stop, [&] { return trial->timed->loop_sample(); });
     if (flusher) {
-      measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher); });
+      measurement.cold = timing_of(rules_.cold_samples, watch_.stop, [&] { return trial->timed->cold_sample(*flusher); });
     }
     trial->timed.reset();
   }

@@ -9,6 +9,7 @@
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
+#include "tuner/first_launch.hpp"
 #include "tuner/search.hpp"
 #include "tuner/session.hpp"
 
@@ -89,8 +90,18 @@ class Tuning {
   void try_candidates();
   /// Tries what the search names; whether it came to its end.
   bool run_trials(Search& search);
+  void begin_session(const SessionRules& rules);
+  /// A trial in the session.
+  TrialRecord attempt(const Prospect& prospect);
+  /// Measures to the end what the session has kept, and records what that changed.
+  void settle();
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
+  /// Records what is not recorded yet.
+  void keep();
+  /// Runs a body that makes trials: however it ends, they are recorded.
+  template <class Body>
+  void keeping(const Body& body);
   void choose();
   bool plan_from(const TrialRecord& choice, const char* source);
   bool plan_from(const Prospect& prospect, const char* source);
@@ -103,6 +114,7 @@ class Tuning {
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
+  [[nodiscard]] MatrixRecord describe_once();
 
   std::shared_ptr<const MatrixData<T>> matrix_;
   std::shared_ptr<Service> shared_service_;
@@ -115,6 +127,9 @@ class Tuning {
   TrialKey key_;
   std::vector<Prospect> prospects_;
   std::unique_ptr<Session<T>> session_;
+  std::optional<FirstLaunch> launch_;    // of the candidate in hand
+  std::vector<TrialRecord> unrecorded_;  // at most one, of the trial before
+  bool described_ = false;               // the database has the features
   std::optional<TrialRecord> winner_;
   bool goes_online_ = false;
   Tuned<T> result_;
@@ -183,6 +198,7 @@ template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, service_.device()); });
+    give_up_if(options_.stop);
     prospects_ = timed_step(result_.times.prediction, [&] {
       // What goes online waits for no reading; the background does it.
       auto experience = goes_online_ ? service_.known_experience<T>() : service_.experience<T>();
@@ -197,11 +213,10 @@ void Tuning<T>::try_candidates() {
   const auto search = make_search(prospects(), effort_, limits_);
   bool ended = false;
   timed_step(result_.times.trials, [&] {
-    ended = run_trials(*search);
-    if (session_) {
-      session_->settle();
-      record(session_->records());
-    }
+    keeping([&] {
+      ended = run_trials(*search);
+      if (session_) settle();
+    });
     return 0;
   });
   if (ended) service_.database().mark_tuned(key_, effort_mark(), service_.catalogue());
@@ -213,37 +228,74 @@ bool Tuning<T>::run_trials(Search& search) {
   const auto known = service_.database().trials(key_, limits_, service_.catalogue());
   const auto& rules = effort_ == Effort::measure ? short_list_rules : tuning_rules;
   const auto start = Clock::now();
-  const Prospect* suspect = nullptr;
-  const auto clear = [&] {
-    if (suspect != nullptr) service_.database().clear_suspect(key_, suspect->candidate);
-  };
   while (const auto* const prospect = search.next()) {
     if (const auto* const before = trial_of(prospect->candidate, known)) {
       search.report(before->measurement, 0);
       continue;
     }
     const auto trial_start = Clock::now();
-    if (seconds_since(start) > limits_.time_limit_seconds) {
-      clear();
-      return false;
-    }
+    if (seconds_since(start) > limits_.time_limit_seconds) return false;
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), rules, std::random_device{}());
-    if (suspect == nullptr) {
-      service_.database().note_suspect(key_, prospect->candidate);
-    } else {
-      service_.database().note_suspect(key_, prospect->candidate, suspect->candidate);
-    }
-    suspect = prospect;
-    const auto record = session_->attempt(*prospect);
+    if (!session_) begin_session(rules);
+    const auto record = attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
     service_.complain(record);
     search.report(record.measurement, seconds_since(trial_start));
   }
-  clear();
   return true;
+}
+
+template <class T>
+void Tuning<T>::begin_session(const SessionRules& rules) {
+  const auto launched = [this] {
+    if (launch_) launch_->survive();
+  };
+  session_ = std::make_unique<Session<T>>(view_, service_.device(), rules, std::random_device{}(), find_format<T>,
+                                          SessionWatch{launched, options_.stop});
+}
+
+template <class T>
+TrialRecord Tuning<T>::attempt(const Prospect& prospect) {
+  give_up_if(options_.stop);
+  const auto described = unrecorded_.empty() ? MatrixRecord{} : describe_once();
+  launch_.emplace(service_.database(), key_, prospect.candidate, described, std::exchange(unrecorded_, {}));
+  try {
+    unrecorded_.push_back(session_->attempt(prospect));
+  } catch (const DeviceError& error) {
+    // Nothing can be tried after it in this process. The next one knows what came of it.
+    TrialRecord broken{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+    broken.measurement.detail = error.what();
+    unrecorded_.push_back(std::move(broken));
+    throw;
+  }
+  launch_->survive();
+  launch_.reset();
+  return unrecorded_.back();
+}
+
+// What a session measures last it may measure better: those trials are recorded once more.
+template <class T>
+void Tuning<T>::settle() {
+  const auto before = session_->records();
+  session_->settle();
+  const auto after = session_->records();
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (after[i].measurement.warm.samples > before[i].measurement.warm.samples) unrecorded_.push_back(after[i]);
+  }
+  keep();
+}
+
+template <class T>
+template <class Body>
+void Tuning<T>::keeping(const Body& body) {
+  try {
+    body();
+  } catch (...) {
+    keep();
+    throw;
+  }
 }
 
 // A new driver or another clock may have made the plan slower than the baseline: both are timed again, and the winner
@@ -254,7 +306,7 @@ void Tuning<T>::recheck() {
   const auto baseline =
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
-  session_ = std::make_unique<Session<T>>(view_, service_.device(), short_list_rules, std::random_device{}());
+  begin_session(short_list_rules);
   for (const auto& trial : {*baseline, *winner_}) {
     Prospect prospect;
     prospect.candidate = trial.candidate;
@@ -275,9 +327,22 @@ MatrixRecord Tuning<T>::describe() const {
   return record;
 }
 
+// The features are many, and need not be written with every trial.
+template <class T>
+MatrixRecord Tuning<T>::describe_once() {
+  auto record = describe();
+  if (std::exchange(described_, result_.features.has_value())) record.features.clear();
+  return record;
+}
+
 template <class T>
 void Tuning<T>::record(const std::vector<TrialRecord>& trials) {
-  service_.database().record(key_, describe(), trials);
+  service_.database().record(key_, describe_once(), trials);
+}
+
+template <class T>
+void Tuning<T>::keep() {
+  if (!unrecorded_.empty()) record(std::exchange(unrecorded_, {}));
 }
 
 template <class T>
@@ -400,18 +465,16 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
   std::vector<TrialRecord> records;
   std::int64_t kept_bytes = 0;
   const std::int64_t budget = free_memory(service_.device()) / 2;
-  const auto seed = std::random_device{}();
   const auto finish_batch = [&] {
     if (!session_) return;
-    session_->settle();
+    settle();
     const auto batch = session_->records();
     records.insert(records.end(), batch.begin(), batch.end());
     session_.reset();
     kept_bytes = 0;
   };
   std::int64_t done = 0;
-  for (const auto& prospect : prospects()) {
-    if (!only.empty() && std::find(only.begin(), only.end(), prospect.candidate.format) == only.end()) continue;
+  const auto try_one = [&](const Prospect& prospect) {
     if (options_.progress) {
       options_.progress({done++, static_cast<std::int64_t>(prospects_.size()), prospect.candidate.text()});
     }
@@ -419,15 +482,23 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
       TrialRecord refused{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
       refused.measurement.outcome = Outcome::refused;
       refused.measurement.detail = prospect.refusal;
+      unrecorded_.push_back(refused);
       records.push_back(std::move(refused));
-      continue;
+      return;
     }
     if (kept_bytes + static_cast<std::int64_t>(prospect.cost.storage_bytes) > budget) finish_batch();
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), bench_rules, seed);
-    kept_bytes += session_->attempt(prospect).measurement.bytes;
-  }
-  finish_batch();
-  record(records);
+    if (!session_) begin_session(bench_rules);
+    kept_bytes += attempt(prospect).measurement.bytes;
+  };
+  keeping([&] {
+    for (const auto& prospect : prospects()) {
+      if (only.empty() || std::find(only.begin(), only.end(), prospect.candidate.format) != only.end()) {
+        try_one(prospect);
+      }
+    }
+    finish_batch();
+    keep();
+  });
   return records;
 }
 
@@ -453,11 +524,14 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
       all_prospects<T>(features, service.device(), predictor_for<T>(features, key.pattern, std::move(experience)));
   for (const auto& suspect : service.database().suspects(key)) {
     for (auto& prospect : prospects) {
-      if (prospect.candidate != suspect) continue;
-      prospect.refusal = "a process died while trying it";
-      service.warn(suspect.text() + " is skipped: " + prospect.refusal);
+      if (prospect.candidate != suspect.candidate || !prospect.admitted()) continue;
+      prospect.doubted = true;
+      if (suspect.deaths < fatal_deaths) continue;
+      prospect.refusal = std::to_string(suspect.deaths) + " processes died while launching it";
+      service.warn(suspect.candidate.text() + " is skipped: " + prospect.refusal);
     }
   }
+  std::stable_partition(prospects.begin(), prospects.end(), [](const Prospect& prospect) { return !prospect.doubted; });
   return prospects;
 }
 

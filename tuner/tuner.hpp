@@ -16,6 +16,7 @@
 #include "tuner/candidates.hpp"
 #include "tuner/plan_state.hpp"
 #include "tuner/service.hpp"
+#include "tuner/stop.hpp"
 
 namespace autospmv {
 
@@ -35,6 +36,8 @@ struct TuneOptions {
   bool report = true;
   /// The matrix keeps the plan for this context.
   bool keep = true;
+  /// Where it is set, tune() and bench() throw Interrupted once the trials that were made are recorded.
+  const StopFlag* stop = nullptr;
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.
@@ -76,7 +79,8 @@ template <Scalar T>
 Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
                            std::shared_ptr<const Experience<T>> experience);
 
-/// Every candidate on a matrix of these features, as all_prospects() has them; suspects are refused.
+/// Every candidate on a matrix of these features, as all_prospects() has them; suspects come last, doubted, and are
+/// refused where too many processes died of them.
 template <Scalar T>
 std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
                                    std::shared_ptr<const Experience<T>> experience);
@@ -85,7 +89,8 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
 std::vector<std::pair<std::string, double>> named_values(const Features& features);
 
 /// Makes a plan for this matrix. One tuning runs at a time in a context; Effort::online goes on in the plan. Updates of
-/// the values wait. Throws DeviceError where the device fails.
+/// the values wait. Every trial is in the database before the next one begins. Throws DeviceError where the device
+/// fails.
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
 

@@ -90,10 +90,14 @@ TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
     words.insert(words.begin(), {"db", "forget", "--json", "--db", path("trials.db")});
     return run(std::move(words));
   };
-  const auto trials = tune({"gen:grid2d:7", "gen:grid2d:8"}).json_lines().at(0)["trials"];
+  const int trials = tune({"gen:grid2d:7", "gen:grid2d:8"}).json_lines().at(0)["trials"];
   const auto forgotten = forget({"--matrix", "gen:grid2d:7"});
   EXPECT_EQ(forgotten.exit_code, 0) << forgotten.err;
-  EXPECT_EQ(forgotten.json_lines().at(0), (Json{{"matrices", 1}, {"trials", trials}, {"tunings", 1}, {"suspects", 0}}));
+  const auto counts = forgotten.json_lines().at(0);
+  EXPECT_EQ(counts["matrices"], 1);
+  EXPECT_EQ(counts["tunings"], 1);
+  EXPECT_EQ(counts["suspects"], 0);
+  EXPECT_GE(counts["trials"], trials) << "those that could win were measured twice";
   EXPECT_EQ(tune({"gen:grid2d:8"}).json_lines().at(0)["from_database"], true);
   EXPECT_EQ(tune({"gen:grid2d:7"}).json_lines().at(0)["from_database"], false);
 

@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -67,6 +70,19 @@ class ProgramTest : public testing::Test {
 
   /// `input` is a file.
   [[nodiscard]] Finished run(std::vector<std::string> words, const std::string& input = "/dev/null") const {
+    return end(start(std::move(words), input));
+  }
+
+  /// The same, with a signal after a while.
+  [[nodiscard]] Finished run_until(std::vector<std::string> words, std::chrono::microseconds moment, int signal) const {
+    const auto child = start(std::move(words), "/dev/null");
+    std::this_thread::sleep_for(moment);
+    kill(child, signal);  // a child that has ended already is still there to be waited for
+    return end(child);
+  }
+
+  /// Begins a run that end() waits for.
+  [[nodiscard]] pid_t start(std::vector<std::string> words, const std::string& input = "/dev/null") const {
     words.insert(words.begin(), AUTOSPMV_PROGRAM);
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
@@ -85,7 +101,10 @@ class ProgramTest : public testing::Test {
     const int failed = posix_spawn(&child, AUTOSPMV_PROGRAM, &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) throw std::runtime_error("the program cannot be started: " AUTOSPMV_PROGRAM);
+    return child;
+  }
 
+  [[nodiscard]] Finished end(pid_t child) const {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
