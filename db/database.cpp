@@ -322,6 +322,15 @@ void remove_all_notes(const Connection& connection, const TrialKey& key, const C
       .run();
 }
 
+void remove_own_notes(Connection& connection) {
+  const auto process = db::this_process();
+  Transaction transaction(connection);
+  Statement(connection, "DELETE FROM suspect WHERE host = ?1 AND pid = ?2 AND start_ticks = ?3")
+      .bind(process.host, process.pid, process.start_ticks)
+      .run();
+  transaction.commit();
+}
+
 std::vector<Suspect> find_suspects(const Connection& connection, const std::string& fingerprint,
                                    std::int64_t environment) {
   Statement statement(connection,
@@ -458,9 +467,24 @@ struct Database::Impl {
     if (const auto* const sqlite_error = dynamic_cast<const db::SqliteError*>(&error)) {
       if (sqlite_error->damaged() && replace_file(error.what())) return;
     }
+    withdraw_notes();
     connection = db::copy_to_memory(connection);
     on_file = false;
     tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
+  }
+
+  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the log
+  // to grow, there may be once its pages are in the file.
+  void withdraw_notes() {
+    for (const auto* const make_room : {"", "PRAGMA wal_checkpoint(TRUNCATE)"}) {
+      try {
+        connection.execute(make_room);
+        remove_own_notes(connection);
+        return;
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
   }
 
   bool replace_file(const char* reason) {

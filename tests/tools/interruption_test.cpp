@@ -29,7 +29,7 @@ int rounds() {
 
 class Interruption : public ProgramTest {
  protected:
-  [[nodiscard]] std::string database() const { return path("trials.db"); }
+  [[nodiscard]] const std::string& database() const { return database_; }
 
   [[nodiscard]] std::vector<std::string> tune_words() const {
     return {"tune", "--json", "--backend", "host", "--db", database(), "--effort", "exhaustive", "gen:grid2d:7"};
@@ -126,6 +126,7 @@ class Interruption : public ProgramTest {
     expect_to_finish();
   }
 
+  std::string database_ = path("trials.db");
   int finished_ = 0;
 };
 
@@ -145,7 +146,6 @@ TEST_F(Interruption, ASignalLeavesTrialsAndNoSuspect) {
       if (finished.exit_code == 0 || !begun()) return;
       ++interrupted;
       EXPECT_EQ(number("SELECT count(*) FROM suspect"), 0);
-      EXPECT_EQ(number("SELECT count(*) FROM tuning"), 0);
       kept += tried() > 0 ? 1 : 0;
     });
     std::cout << "signal " << signal << ": " << interrupted << " of " << rounds() << " interrupted, " << kept
@@ -166,6 +166,88 @@ TEST_F(Interruption, AKilledProcessLeavesTrialsAndNobodyIsBlamed) {
     std::cout << "most deaths of one candidate " << deaths << ": after " << times << " runs\n";
   }
   std::cout << finished_ << " finished\n";
+}
+
+// ---- No room ---------------------------------------------------------------------------------------------------------
+
+class NoRoom : public Interruption {
+ protected:
+  // A run that may, or may not, have found no room gives its result and blames nobody.
+  void expect_result(const Finished& finished) const {
+    EXPECT_EQ(finished.signal, 0);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_LE(finished.error_lines(), 1) << finished.err;
+    ASSERT_EQ(finished.json_lines().size(), 1U);
+    EXPECT_GT(finished.json_lines()[0]["trials"], 0);
+    if (!begun()) return;
+    EXPECT_EQ(integrity(), "ok");
+    EXPECT_EQ(number("SELECT count(*) FROM suspect"), 0);
+  }
+};
+
+// While it lives, no file of a process that is started may grow beyond so many bytes.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(NoRoom, FilesThatMayNotGrowMeanMemory) {
+  int warned = 0;
+  for (const int kib : {4, 64, 90, 130, 200, 300}) {
+    SCOPED_TRACE(kib);
+    remove_database();
+    const auto finished = [&] {
+      const FileLimit limit(static_cast<rlim_t>(kib) << 10);
+      return tune({"gen:grid2d:7"});
+    }();
+    expect_result(finished);
+    if (finished.error_lines() == 0) continue;
+    ++warned;
+    EXPECT_NE(finished.err.find("memory"), std::string::npos) << finished.err;
+  }
+  EXPECT_GT(warned, 0);
+}
+
+// A file system of its own, of so many bytes.
+class SmallFileSystem {
+ public:
+  SmallFileSystem(std::string place, int kib) : place_(std::move(place)) {
+    std::filesystem::create_directory(place_);
+    const auto options = "size=" + std::to_string(kib) + "k";
+    mounted_ = mount("tmpfs", place_.c_str(), "tmpfs", 0, options.c_str()) == 0;
+  }
+  ~SmallFileSystem() {
+    if (mounted_) umount2(place_.c_str(), MNT_DETACH);
+  }
+  SmallFileSystem(const SmallFileSystem&) = delete;
+  SmallFileSystem& operator=(const SmallFileSystem&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+
+ private:
+  std::string place_;
+  bool mounted_ = false;
+};
+
+TEST_F(NoRoom, AFullDiskMeansMemory) {
+  for (const int kib : {4, 120, 160, 200, 280}) {
+    SCOPED_TRACE(kib);
+    const SmallFileSystem small(path("small"), kib);
+    if (!small.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+    database_ = path("small/trials.db");
+    const auto finished = tune({"gen:grid2d:7", "--db", database()});
+    expect_result(finished);
+  }
 }
 
 }  // namespace
