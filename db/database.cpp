@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -396,21 +395,8 @@ Forgotten forget_chosen(Connection& connection, const Selection& selection) {
   return forgotten;
 }
 
-// ---- Places ------------------------------------------------------------------------------------------------------
-
-fs::path path_in(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? fs::path{} : fs::path{value};
-}
-
-// Links are followed once, here: the log lies beside the file itself, and the working directory may change later.
-fs::path resolve(const fs::path& file) {
-  std::error_code failed;
-  auto absolute = fs::absolute(file, failed);
-  if (failed) return file;
-  auto resolved = fs::weakly_canonical(absolute, failed);
-  return failed ? absolute : resolved;
-}
+// SQLite's own name for it.
+bool means_memory(const fs::path& file) { return file == ":memory:"; }
 
 }  // namespace
 
@@ -507,15 +493,22 @@ Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
 std::shared_ptr<Database> Database::open(const fs::path& file, Warn warn) {
+  if (means_memory(file)) return in_memory();
   if (file.empty()) {
     if (warn) warn("no place is known for the database: trials are kept in memory only");
     return in_memory();
   }
-  auto path = resolve(file);
+  auto path = db::resolve(file);
   auto opened = db::open_anyhow(path);
   auto impl = std::make_unique<Impl>(std::move(opened.connection), opened.on_file ? path : fs::path{}, std::move(warn));
   impl->tell(opened.warning);
   return std::shared_ptr<Database>(new Database(std::move(impl)));
+}
+
+std::shared_ptr<Database> Database::look(const fs::path& file) {
+  if (file.empty() || means_memory(file)) return in_memory();
+  return std::shared_ptr<Database>(
+      new Database(std::make_unique<Impl>(db::look_at(db::resolve(file)), fs::path{}, Warn{})));
 }
 
 std::shared_ptr<Database> Database::in_memory() {
@@ -523,11 +516,8 @@ std::shared_ptr<Database> Database::in_memory() {
 }
 
 fs::path Database::default_path() {
-  if (auto file = path_in("AUTOSPMV_DB"); !file.empty()) return file;
-  // The XDG base directory specification has relative paths ignored.
-  if (const auto cache = path_in("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "autospmv" / "trials.db";
-  if (const auto home = path_in("HOME"); home.is_absolute()) return home / ".cache" / "autospmv" / "trials.db";
-  return {};
+  const char* const chosen = std::getenv("AUTOSPMV_DB");
+  return chosen != nullptr && *chosen != '\0' ? fs::path(chosen) : db::own_place();
 }
 
 void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,

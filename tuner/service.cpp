@@ -47,6 +47,9 @@ Device chosen_device(const std::optional<Place>& wanted, const Service& service)
 
 std::shared_ptr<Database> chosen_database(const DatabaseChoice& choice, const Service& service) {
   if (choice.kind() == DatabaseChoice::Kind::memory) return Database::in_memory();
+  if (choice.kind() == DatabaseChoice::Kind::snapshot) {
+    return Database::look(choice.path().empty() ? Database::default_path() : choice.path());
+  }
   const auto file = choice.kind() == DatabaseChoice::Kind::file ? choice.path() : Database::default_path();
   if (file.empty()) throw InvalidArgument("the database is a file without a name");
   return Database::open(file, [&service](const std::string& message) { service.warn(message); });

@@ -28,8 +28,8 @@ struct Progress {
 };
 
 struct TuneOptions {
-  std::string label;  ///< remembered with the matrix, for people
-  std::function<void(const Progress&)> progress;
+  std::string label = {};  ///< remembered with the matrix, for people
+  std::function<void(const Progress&)> progress = {};
   std::optional<Effort> effort = {};  ///< none: the context's
   std::optional<Limits> limits = {};  ///< likewise
   /// Also read what a report needs and a product does not: Tuned::trials and Tuned::baseline of a known matrix.

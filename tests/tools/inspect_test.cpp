@@ -108,6 +108,24 @@ TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
   EXPECT_EQ(run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0), Json::array());
 }
 
+TEST_F(Inspect, LookingMakesNoFile) {
+  const auto file = path("folder/trials.db");
+  EXPECT_EQ(run({"db", "list", "--json", "--db", file}).json_lines().at(0), Json::array());
+  EXPECT_EQ(run({"db", "show", "gen:grid2d:7", "--db", file}).exit_code, 1);
+  expect_one_error(run({"db", "forget", "--all", "--yes", "--db", file}), 1, "there is no database");
+  for (const auto* effort : {"cached", "estimate"}) {
+    EXPECT_EQ(run({"explain", "--backend", "host", "--effort", effort, "--db", file, "gen:grid2d:7"}).exit_code, 0);
+    EXPECT_EQ(run({"tune", "--backend", "host", "--effort", effort, "--db", file, "gen:grid2d:7"}).exit_code, 0);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("folder")));
+}
+
+TEST_F(Inspect, MemoryHasANameToo) {
+  EXPECT_EQ(tune({"gen:grid2d:7", "--db", ":memory:"}).json_lines().at(0)["from_database"], false);
+  EXPECT_EQ(run({"db", "list", "--json", "--db", ":memory:"}).json_lines().at(0), Json::array());
+  EXPECT_FALSE(std::filesystem::exists(":memory:"));
+}
+
 TEST_F(Inspect, WhatCannotBeForgottenIsAnError) {
   const auto file = write("file", "");
   const auto finished = run({"db", "forget", "--all", "--yes", "--quiet", "--db", file + "/trials.db"});
