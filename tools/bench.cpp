@@ -121,9 +121,8 @@ int bench_all(const Options& options) {
   const Context context(context_options(options));
   ProgressLine progress(options.quiet);
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
-      return bench(loaded.matrix, context, options.formats, how);
-    });
+    auto trials = progress.during(
+        loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.formats, how); });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
     if (options.json) {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"
 #include "tools/fit.hpp"
@@ -74,10 +75,11 @@ Fingerprint fingerprint_of_argument(const std::string& argument) {
 
 void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& trials) {
   const auto& key = entry.key;
-  std::cout << entry.matrix.label << ' ' << key.pattern.text() << ": " << entry.matrix.rows << " x "
-            << entry.matrix.cols << ", " << entry.matrix.nnz << " nonzeros, " << key.value_type << '\n'
-            << key.backend << ", " << key.device << ", " << key.toolkit
-            << (key.driver.empty() ? "" : ", driver " + key.driver) << ", autospmv " << key.library << '\n';
+  std::cout << printable(entry.matrix.label) << ' ' << key.pattern.text() << ": " << entry.matrix.rows << " x "
+            << entry.matrix.cols << ", " << entry.matrix.nnz << " nonzeros, " << printable(key.value_type) << '\n'
+            << printable(key.backend + ", " + key.device + ", " + key.toolkit +
+                         (key.driver.empty() ? "" : ", driver " + key.driver) + ", autospmv " + key.library)
+            << '\n';
   std::vector<Row> rows;
   rows.reserve(trials.size());
   for (const auto& trial : trials) {

@@ -13,6 +13,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "core/printable.hpp"
+
 namespace autospmv::tools {
 
 namespace {
@@ -31,7 +33,7 @@ void complain(std::string_view text) {
   std::string line(text);
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  std::cerr << "autospmv: " << line << std::endl;
+  std::cerr << "autospmv: " << printable(line) << std::endl;
 }
 
 std::string text_of(const std::exception& error) {
@@ -46,7 +48,7 @@ Logger make_logger(bool quiet) {
   logger->set_level(quiet ? spdlog::level::err : spdlog::level::warn);
   return [logger = std::move(logger)](LogLevel level, std::string_view message) {
     // Bare text: as a format string, the braces of a message would be read as its fields.
-    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, printable(message));
   };
 }
 
@@ -55,7 +57,7 @@ ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && on_terminal()) {}
 void ProgressLine::show(std::string_view text) {
   if (!enabled_) return;
   line_stands = true;
-  std::cerr << erase_line << text.substr(0, terminal_width() - 1) << std::flush;
+  std::cerr << erase_line << printable(text).substr(0, terminal_width() - 1) << std::flush;
 }
 
 void ProgressLine::clear() {

@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "formats/format.hpp"
 #include "tuner/meter.hpp"
 
@@ -21,7 +22,7 @@ Logger standard_logger() {
   logger->set_pattern("autospmv: %l: %v");
   return [logger = std::move(logger)](LogLevel level, std::string_view message) {
     // Bare text: as a format string, the braces of a message would be read as its fields.
-    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, printable(message));
   };
 }
 

@@ -1,5 +1,6 @@
 // The subcommands that measure nothing.
 #include "autospmv/version.h"
+#include "db/database.hpp"
 #include "tests/tools/program.hpp"
 
 namespace autospmv::test {
@@ -106,6 +107,33 @@ TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
   EXPECT_EQ(forget({"--suspects"}).exit_code, 0);
   EXPECT_EQ(forget({"--all", "--yes"}).json_lines().at(0)["matrices"], 2);
   EXPECT_EQ(run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0), Json::array());
+}
+
+TEST_F(Inspect, NothingInADatabaseSteersTheTerminal) {
+  const auto file = path("trials.db");
+  const std::string evil = "\x1b]0;title\x07\u009b2J\r\n";
+  {
+    const auto database = Database::open(file, {});
+    const TrialKey key{{1, 2}, "double" + evil, "n", "host" + evil, "cpu" + evil, "gcc" + evil, evil, "0" + evil};
+    TrialRecord trial{{"csr" + evil, {}}, 1, true, {}};
+    trial.measurement.detail = evil;
+    database->record(key, {"matrix" + evil, 1, 1, 1, 1, {}}, std::vector{trial});
+    const auto fingerprint = key.pattern.text();
+    for (const auto& words : {std::vector<std::string>{"list"},
+                              {"list", "--json"},
+                              {"show", fingerprint},
+                              {"show", fingerprint, "--json"}}) {
+      auto all = words;
+      all.insert(all.begin(), "db");
+      all.insert(all.end(), {"--db", file});
+      const auto finished = run(all);
+      EXPECT_EQ(finished.exit_code, 0) << finished.err;
+      EXPECT_NE(finished.out.find("matrix"), std::string::npos);
+      for (const char c : finished.out) {
+        EXPECT_TRUE(c == '\n' || (c >= ' ' && c < '\x7f')) << static_cast<int>(c) << " in " << words.front();
+      }
+    }
+  }
 }
 
 TEST_F(Inspect, LookingMakesNoFile) {
