@@ -9,7 +9,7 @@ namespace autospmv {
 
 /// The bytes of a file, unpacked: plain, compressed in any way libarchive knows (.gz, .xz, .zst, .bz2 ...), or the
 /// Matrix Market member of a tar archive such as SuiteSparse's NAME.tar.gz: NAME.mtx where there is one, else the first
-/// *.mtx. What the file holds decides, not how it is called. "-" is standard input.
+/// *.mtx, of those that hold anything. What the file holds decides, not how it is called. "-" is standard input.
 /// Throws Error, "FILE: no such file", "FILE: empty file", "FILE: truncated or damaged (...)", among others.
 std::vector<char> read_text(const std::string& path);
 
