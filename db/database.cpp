@@ -373,10 +373,11 @@ Forgotten forget_chosen(Connection& connection, const Selection& selection) {
   Forgotten forgotten;
   if (selection.only_suspects) {
     // Where these were left out, not everything was tried.
-    forgotten.tunings = remove(
-        connection,
-        "DELETE FROM tuning WHERE (matrix, environment) IN (SELECT matrix, environment FROM suspect WHERE " + chosen + ")",
-        selection);
+    forgotten.tunings =
+        remove(connection,
+               "DELETE FROM tuning WHERE (matrix, environment) IN (SELECT matrix, environment FROM suspect WHERE " +
+                   chosen + ")",
+               selection);
   }
   forgotten.suspects = remove(connection, "DELETE FROM suspect WHERE " + chosen, selection);
   if (selection.only_suspects) return forgotten;
@@ -459,8 +460,8 @@ struct Database::Impl {
     tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
   }
 
-  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the log
-  // to grow, there may be once its pages are in the file.
+  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the
+  // log to grow, there may be once its pages are in the file.
   void withdraw_notes() {
     for (const auto* const make_room : {"", "PRAGMA wal_checkpoint(TRUNCATE)"}) {
       try {
@@ -604,9 +605,10 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<TunedMatrix> all;
     // Columns beside a max() are those of the row that has it.
-    Statement statement(connection,
-                        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
-                        "GROUP BY matrix, environment ORDER BY max(id) DESC");
+    Statement statement(
+        connection,
+        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
+        "GROUP BY matrix, environment ORDER BY max(id) DESC");
     while (statement.step()) {
       std::string fingerprint;
       std::int64_t environment = 0;

@@ -64,11 +64,11 @@ class Database {
   /// Gets one line each time. Must not call the database.
   using Warn = std::function<void(const std::string&)>;
 
-  /// Opens or begins the file; ":memory:" means memory. An older schema is migrated forward. A newer one throws Error. A
-  /// file that is not ours throws InvalidArgument, and nothing of it is changed. One of ours that is damaged is renamed
-  /// to NAME.corrupt-N and a new one begun: ours is what has our application's id in its header, or, in the place where
-  /// a user's database lies by default, the header of any SQLite database. An unwritable place means memory only. The
-  /// last two say so through `warn`, once.
+  /// Opens or begins the file; ":memory:" means memory. An older schema is migrated forward. A newer one throws Error.
+  /// A file that is not ours throws InvalidArgument, and nothing of it is changed. One of ours that is damaged is
+  /// renamed to NAME.corrupt-N and a new one begun: ours is what has our application's id in its header, or, in the
+  /// place where a user's database lies by default, the header of any SQLite database. An unwritable place means memory
+  /// only. The last two say so through `warn`, once.
   static std::shared_ptr<Database> open(const std::filesystem::path& file, Warn warn);
   /// A copy of what the file holds now, in memory; nothing where there is no file. Writes nothing, neither into it nor
   /// beside it. Throws as open() does, and Error where it cannot be read.

@@ -210,11 +210,13 @@ auto naming(const fs::path& file, const Body& body) {
   }
 }
 
-// Even a reader makes files beside a database that writes ahead. Where there is no log, the file alone tells everything,
-// as long as nobody changes it meanwhile.
+// Even a reader makes files beside a database that writes ahead. Where there is no log, the file alone tells
+// everything, as long as nobody changes it meanwhile.
 Connection copy_without_a_trace(const fs::path& file) {
   constexpr int most_attempts = 10;
-  const auto logged = [&] { return has_content(with_suffix(file, "-wal")) || has_content(with_suffix(file, "-journal")); };
+  const auto logged = [&] {
+    return has_content(with_suffix(file, "-wal")) || has_content(with_suffix(file, "-journal"));
+  };
   for (int attempt = 0;; ++attempt) {
     const auto changed_at = fs::last_write_time(file);
     const auto access = logged() || attempt == most_attempts ? Access::read : Access::immutable;

@@ -29,8 +29,8 @@ Connection look_at(const std::filesystem::path& file);
 
 /// Renames the damaged file that a connection was opened with, its log with it, and begins a new one. Many processes
 /// may find the damage at once: one renames, and all get the new file. `reason` goes into the warning.
-/// Throws SqliteError or std::system_error where the file can be neither renamed nor begun, and InvalidArgument where it
-/// is not ours any more.
+/// Throws SqliteError or std::system_error where the file can be neither renamed nor begun, and InvalidArgument where
+/// it is not ours any more.
 Opened replace_damaged(const std::filesystem::path& file, const Connection& damaged, const std::string& reason);
 
 /// An empty database in memory, of the newest schema.

@@ -100,7 +100,8 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
   for (const auto& [format, count] : candidates) cautions.emplace(format, caution(count));
   std::vector<std::pair<double, const Prospect*>> ranked;
   for (const auto& prospect : prospects) {
-    const bool allowed = prospect.admitted() && !prospect.doubted && (prospect.deterministic || !limits.deterministic) &&
+    const bool allowed = prospect.admitted() && !prospect.doubted &&
+                         (prospect.deterministic || !limits.deterministic) &&
                          !(prospect.cost.storage_bytes > most_bytes);
     if (!allowed) continue;
     const auto& prediction = prospect.prediction;

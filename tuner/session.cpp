@@ -182,7 +182,8 @@ void Session<T>::settle() {
     auto& measurement = trial->record.measurement;
     measurement.loop = timing_of(rules_.loop_samples, watch_.stop, [&] { return trial->timed->loop_sample(); });
     if (flusher) {
-      measurement.cold = timing_of(rules_.cold_samples, watch_.stop, [&] { return trial->timed->cold_sample(*flusher); });
+      measurement.cold =
+          timing_of(rules_.cold_samples, watch_.stop, [&] { return trial->timed->cold_sample(*flusher); });
     }
     trial->timed.reset();
   }

@@ -19,11 +19,18 @@ double total_seconds(const Measurement& measurement, const Limits& limits) {
   return measurement.setup_seconds + static_cast<double>(limits.expected_calls) * measurement.warm.median;
 }
 
-bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits) {
+template <class T>
+bool is_deterministic(const Candidate& candidate, const Device& device) {
+  const auto* format = find_format<T>(candidate.format);
+  return format != nullptr && format->deterministic(candidate.params, device);
+}
+
+template <class T>
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits, const Device& device) {
   const auto& measurement = trial.measurement;
   const bool too_large = static_cast<double>(measurement.bytes) > limits.memory_factor * static_cast<double>(csr_bytes);
   return measurement.outcome == Outcome::passed && measurement.warm.samples > 0 && !too_large &&
-         (trial.deterministic || !limits.deterministic);
+         (!limits.deterministic || is_deterministic<T>(trial.candidate, device));
 }
 
 // What suits values that take few bits does not suit others of the same pattern, and the other way round.
@@ -103,7 +110,8 @@ class Tuning {
   template <class Body>
   void keeping(const Body& body);
   void choose();
-  bool plan_from(const TrialRecord& choice, const char* source);
+  /// False where it cannot be built, or turns out not to keep the limits.
+  bool plan_from(TrialRecord choice, const char* source);
   bool plan_from(const Prospect& prospect, const char* source);
   bool plan_estimate();
   void plan_fallback();
@@ -311,7 +319,7 @@ void Tuning<T>::recheck() {
     Prospect prospect;
     prospect.candidate = trial.candidate;
     prospect.format_version = trial.format_version;
-    prospect.deterministic = trial.deterministic;
+    prospect.deterministic = is_deterministic<T>(trial.candidate, service_.device());
     prospect.baseline = true;  // neither is dropped early
     session_->attempt(prospect);
     ++result_.rechecked;
@@ -355,15 +363,17 @@ template <class T>
 void Tuning<T>::choose() {
   const char* source = result_.from_database ? "database" : "measured";
   if (winner_ && plan_from(*winner_, source)) {
-    result_.winner = winner_;
+    result_.winner = result_.plan->choice();
     return;
   }
   if (winner_) {
     // It was measured with other values of this kind: symmetric ones, say.
     for (const auto& trial : service_.database().trials(key_, limits_, service_.catalogue())) {
-      if (trial.candidate == winner_->candidate || !could_win(trial, view_.bytes(), limits_)) continue;
+      if (trial.candidate == winner_->candidate || !could_win<T>(trial, view_.bytes(), limits_, service_.device())) {
+        continue;
+      }
       if (!plan_from(trial, source)) continue;
-      result_.winner = trial;
+      result_.winner = result_.plan->choice();
       return;
     }
     service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
@@ -386,7 +396,10 @@ bool Tuning<T>::estimates() {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
+bool Tuning<T>::plan_from(TrialRecord choice, const char* source) {
+  // What a row says of the candidate may be anything.
+  choice.deterministic = is_deterministic<T>(choice.candidate, service_.device());
+  if (limits_.deterministic && !choice.deterministic) return false;
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
   if (!op) {
     const auto* format = find_format<T>(choice.candidate.format);
@@ -396,10 +409,12 @@ bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source) {
     if (!built) return false;
     op = std::move(*built);
   }
+  choice.measurement.bytes = op->bytes();
+  if (static_cast<double>(op->bytes()) > limits_.memory_factor * static_cast<double>(view_.bytes())) return false;
   const auto& device = service_.device();
   auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
                                                 rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
-  result_.plan = std::make_shared<detail::PlanState<T>>(choice, std::move(live), matrix_, device,
+  result_.plan = std::make_shared<detail::PlanState<T>>(std::move(choice), std::move(live), matrix_, device,
                                                         PlanOrigin{shared_service_, key_, limits_, source});
   return true;
 }
@@ -598,6 +613,8 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
   template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Service&,                \
                                                  std::shared_ptr<const Experience<T>>);                           \
   template TrialKey key_of(const Matrix<T>&, const Context&);                                                     \
+  template bool is_deterministic<T>(const Candidate&, const Device&);                                             \
+  template bool could_win<T>(const TrialRecord&, std::int64_t, const Limits&, const Device&);                     \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                                   \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&,      \
                                           const TuneOptions&);

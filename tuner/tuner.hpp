@@ -107,7 +107,13 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 /// setup + calls x warm median, in seconds.
 double total_seconds(const Measurement& measurement, const Limits& limits);
 
+/// Whether products of the candidate are bitwise equal from run to run, as its format says; what a database says of it
+/// is not asked.
+template <class T>
+bool is_deterministic(const Candidate& candidate, const Device& device);
+
 /// Whether a trial passed, and within the limits: a faster one beyond them is no rival.
-bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits);
+template <class T>
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits, const Device& device);
 
 }  // namespace autospmv

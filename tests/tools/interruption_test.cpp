@@ -168,7 +168,8 @@ TEST_F(Interruption, AKilledProcessLeavesTrialsAndNobodyIsBlamed) {
   std::cout << finished_ << " finished\n";
 }
 
-// ---- No room ---------------------------------------------------------------------------------------------------------
+// ---- No room
+// ---------------------------------------------------------------------------------------------------------
 
 class NoRoom : public Interruption {
  protected:
