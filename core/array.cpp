@@ -66,11 +66,12 @@ void trim_memory(Place place) {
   }
 }
 
-Memory memory_at(const void* pointer) {
+Place place_at(const void* pointer) {
   if constexpr (built_with_cuda) {
-    if (cuda::device_of(pointer) >= 0) return Memory::device;
+    const int ordinal = cuda::device_reaching(pointer);
+    if (ordinal >= 0) return {Backend::cuda, ordinal};
   }
-  return Memory::host;
+  return {};
 }
 
 }  // namespace autospmv

@@ -31,8 +31,11 @@ void fill_bytes(void* to, int byte, std::size_t bytes, Place place, Stream strea
 /// Gives memory that the pool keeps but nobody uses back to the device.
 void trim_memory(Place place);
 
-/// Which memory a pointer points into. Anything CUDA does not know of is host memory.
-Memory memory_at(const void* pointer);
+/// Where a pointer points to. Anything CUDA does not know of lies on the host; managed memory, which every device
+/// reaches, on the current one.
+Place place_at(const void* pointer);
+/// Which memory that is.
+inline Memory memory_at(const void* pointer) { return place_at(pointer).memory(); }
 
 /// `size` elements, uninitialized, 256-byte aligned, in the memory of a device. Moves; does not copy.
 /// Release happens in the order of the setup stream: whoever uses an array on another stream waits for that use to

@@ -5,9 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <set>
 #include <sstream>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -320,15 +318,32 @@ void remove_suspect(const Connection& connection, const TrialKey& key, const Can
       .run();
 }
 
-std::vector<Candidate> find_suspects(const Connection& connection, const std::string& fingerprint,
-                                     std::int64_t environment) {
+void remove_all_notes(const Connection& connection, const TrialKey& key, const Candidate& candidate) {
+  const auto environment = find_environment(connection, key);
+  if (!environment) return;
+  Statement(connection, "DELETE FROM suspect WHERE matrix = ?1 AND environment = ?2 AND format = ?3 AND params = ?4")
+      .bind(key.pattern.text(), *environment, candidate.format, candidate.params.text())
+      .run();
+}
+
+void remove_own_notes(Connection& connection) {
+  const auto process = db::this_process();
+  Transaction transaction(connection);
+  Statement(connection, "DELETE FROM suspect WHERE host = ?1 AND pid = ?2 AND start_ticks = ?3")
+      .bind(process.host, process.pid, process.start_ticks)
+      .run();
+  transaction.commit();
+}
+
+std::vector<Suspect> find_suspects(const Connection& connection, const std::string& fingerprint,
+                                   std::int64_t environment) {
   Statement statement(connection,
                       "SELECT format, params, host, pid, start_ticks, "
                       "created_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') "
                       "FROM suspect WHERE matrix = ?1 AND environment = ?2");
   statement.bind(fingerprint, environment);
   const auto this_host = db::this_process().host;
-  std::set<Candidate> suspects;
+  std::map<Candidate, int> deaths;
   while (statement.step()) {
     Candidate candidate;
     std::string params_text;
@@ -338,9 +353,12 @@ std::vector<Candidate> find_suspects(const Connection& connection, const std::st
     const auto params = parse_params(params_text);
     if (!params || may_be_running(noted_by, this_host, old != 0)) continue;
     candidate.params = *params;
-    suspects.insert(std::move(candidate));
+    ++deaths[std::move(candidate)];
   }
-  return {suspects.begin(), suspects.end()};
+  std::vector<Suspect> suspects;
+  suspects.reserve(deaths.size());
+  for (const auto& [candidate, count] : deaths) suspects.push_back({candidate, count});
+  return suspects;
 }
 
 // ---- Forgetting --------------------------------------------------------------------------------------------------
@@ -358,6 +376,14 @@ Forgotten forget_chosen(Connection& connection, const Selection& selection) {
       "AND (?2 = '' OR matrix IN (SELECT fingerprint FROM matrix WHERE label = ?2)) "
       "AND (?3 = '' OR environment IN (SELECT id FROM environment WHERE device = ?3))";
   Forgotten forgotten;
+  if (selection.only_suspects) {
+    // Where these were left out, not everything was tried.
+    forgotten.tunings =
+        remove(connection,
+               "DELETE FROM tuning WHERE (matrix, environment) IN (SELECT matrix, environment FROM suspect WHERE " +
+                   chosen + ")",
+               selection);
+  }
   forgotten.suspects = remove(connection, "DELETE FROM suspect WHERE " + chosen, selection);
   if (selection.only_suspects) return forgotten;
   forgotten.tunings = remove(connection, "DELETE FROM tuning WHERE " + chosen, selection);
@@ -375,21 +401,8 @@ Forgotten forget_chosen(Connection& connection, const Selection& selection) {
   return forgotten;
 }
 
-// ---- Places ------------------------------------------------------------------------------------------------------
-
-fs::path path_in(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? fs::path{} : fs::path{value};
-}
-
-// Links are followed once, here: the log lies beside the file itself, and the working directory may change later.
-fs::path resolve(const fs::path& file) {
-  std::error_code failed;
-  auto absolute = fs::absolute(file, failed);
-  if (failed) return file;
-  auto resolved = fs::weakly_canonical(absolute, failed);
-  return failed ? absolute : resolved;
-}
+// SQLite's own name for it.
+bool means_memory(const fs::path& file) { return file == ":memory:"; }
 
 }  // namespace
 
@@ -437,14 +450,15 @@ struct Database::Impl {
     });
   }
 
-  /// Notes a suspect, once it is written.
-  void note(const TrialKey& key, const Candidate& candidate) {
+  /// Notes a suspect, by write(connection), which may write more.
+  template <class Write>
+  void note(const TrialKey& key, const Candidate& candidate, const Write& write) {
     {
       const std::scoped_lock lock(mutex);
       noted.push_back({key, candidate, false});
     }
     try {
-      attempt_write([&](Connection& target) { add_suspect(target, key, candidate); });
+      attempt_write(write);
     } catch (...) {
       end_note(key, candidate);
       throw;
@@ -461,8 +475,12 @@ struct Database::Impl {
   }
 
   void clear_notes() noexcept {
+    clear_notes([](Connection& /*target*/) {});
+  }
+  template <class Write>
+  void clear_notes(const Write& write_more) noexcept {
     try {
-      attempt_write([](Connection& /*target*/) {});
+      attempt_write(write_more);
     } catch (...) {
       // Out of memory: the next write clears them.
     }
@@ -495,9 +513,24 @@ struct Database::Impl {
     if (const auto* const sqlite_error = dynamic_cast<const db::SqliteError*>(&error)) {
       if (sqlite_error->damaged() && replace_file(error.what())) return;
     }
+    withdraw_notes();
     connection = db::copy_to_memory(connection);
     on_file = false;
     tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
+  }
+
+  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the
+  // log to grow, there may be once its pages are in the file.
+  void withdraw_notes() {
+    for (const auto* const make_room : {"", "PRAGMA wal_checkpoint(TRUNCATE)"}) {
+      try {
+        connection.execute(make_room);
+        remove_own_notes(connection);
+        return;
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
   }
 
   bool replace_file(const char* reason) {
@@ -521,15 +554,22 @@ Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
 std::shared_ptr<Database> Database::open(const fs::path& file, Warn warn) {
+  if (means_memory(file)) return in_memory();
   if (file.empty()) {
     if (warn) warn("no place is known for the database: trials are kept in memory only");
     return in_memory();
   }
-  auto path = resolve(file);
+  auto path = db::resolve(file);
   auto opened = db::open_anyhow(path);
   auto impl = std::make_unique<Impl>(std::move(opened.connection), opened.on_file ? path : fs::path{}, std::move(warn));
   impl->tell(opened.warning);
   return std::shared_ptr<Database>(new Database(std::move(impl)));
+}
+
+std::shared_ptr<Database> Database::look(const fs::path& file) {
+  if (file.empty() || means_memory(file)) return in_memory();
+  return std::shared_ptr<Database>(
+      new Database(std::make_unique<Impl>(db::look_at(db::resolve(file)), fs::path{}, Warn{})));
 }
 
 std::shared_ptr<Database> Database::in_memory() {
@@ -537,28 +577,33 @@ std::shared_ptr<Database> Database::in_memory() {
 }
 
 fs::path Database::default_path() {
-  if (auto file = path_in("AUTOSPMV_DB"); !file.empty()) return file;
-  // The XDG base directory specification has relative paths ignored.
-  if (const auto cache = path_in("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "autospmv" / "trials.db";
-  if (const auto home = path_in("HOME"); home.is_absolute()) return home / ".cache" / "autospmv" / "trials.db";
-  return {};
+  const char* const chosen = std::getenv("AUTOSPMV_DB");
+  return chosen != nullptr && *chosen != '\0' ? fs::path(chosen) : db::own_place();
 }
 
-void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials) {
+void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,
+                      const std::optional<Candidate>& suspect) {
   for (const auto& trial : trials) {
     if (is_plausible(trial)) continue;
     impl_->tell("trials are not recorded: that of " + trial.candidate.text() + " holds impossible numbers");
+    if (suspect) note_suspect(key, *suspect);
     return;
   }
-  impl_->attempt_write([&](Connection& connection) {
+  const auto write = [&](Connection& connection) {
     const auto fingerprint = key.pattern.text();
     const auto environment = add_environment(connection, key);
-    add_matrix(connection, fingerprint, matrix);
+    if (!trials.empty() || !suspect) add_matrix(connection, fingerprint, matrix);
     Statement statement(connection, insert_trial);
     for (const auto& trial : trials) {
       if (!trial.measurement.given_up) add_trial(statement, fingerprint, environment, matrix.csr_bytes, trial);
     }
-  });
+    if (suspect) add_suspect(connection, key, *suspect);
+  };
+  if (suspect) {
+    impl_->note(key, *suspect, write);
+  } else {
+    impl_->attempt_write(write);
+  }
 }
 
 std::vector<TrialRecord> Database::trials(const TrialKey& key, const Limits& limits, const std::string& catalogue) {
@@ -603,11 +648,8 @@ bool Database::tuned(const TrialKey& key, const std::string& effort, const std::
   });
 }
 
-void Database::note_suspect(const TrialKey& key, const Candidate& candidate) { impl_->note(key, candidate); }
-
-void Database::note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared) {
-  impl_->end_note(key, cleared);
-  impl_->note(key, candidate);
+void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
+  impl_->note(key, candidate, [&](Connection& connection) { add_suspect(connection, key, candidate); });
 }
 
 void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) noexcept {
@@ -615,8 +657,13 @@ void Database::clear_suspect(const TrialKey& key, const Candidate& candidate) no
   impl_->clear_notes();
 }
 
-std::vector<Candidate> Database::suspects(const TrialKey& key) {
-  return impl_->attempt([&](Connection& connection) -> std::vector<Candidate> {
+void Database::absolve(const TrialKey& key, const Candidate& candidate) noexcept {
+  impl_->end_note(key, candidate);
+  impl_->clear_notes([&](Connection& connection) { remove_all_notes(connection, key, candidate); });
+}
+
+std::vector<Suspect> Database::suspects(const TrialKey& key) {
+  return impl_->attempt([&](Connection& connection) -> std::vector<Suspect> {
     const auto environment = find_environment(connection, key);
     if (!environment) return {};
     return find_suspects(connection, key.pattern.text(), *environment);
@@ -627,9 +674,10 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<TunedMatrix> all;
     // Columns beside a max() are those of the row that has it.
-    Statement statement(connection,
-                        "SELECT matrix, environment, count(*), csr_bytes, max(id) FROM trial "
-                        "GROUP BY matrix, environment ORDER BY max(id) DESC");
+    Statement statement(
+        connection,
+        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
+        "GROUP BY matrix, environment ORDER BY max(id) DESC");
     while (statement.step()) {
       std::string fingerprint;
       std::int64_t environment = 0;

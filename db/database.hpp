@@ -20,7 +20,7 @@ namespace autospmv {
 struct TunedMatrix {
   TrialKey key;
   MatrixRecord matrix;
-  std::int64_t trials = 0;
+  std::int64_t trials = 0;  ///< candidates that were tried
   std::optional<TrialRecord> winner;
 };
 
@@ -30,12 +30,20 @@ struct RecordedMatrix {
   MatrixRecord matrix;
 };
 
+/// A candidate that may have killed a process.
+struct Suspect {
+  Candidate candidate;
+  int deaths = 0;  ///< of processes that were launching it for the first time
+
+  friend bool operator==(const Suspect&, const Suspect&) = default;
+};
+
 /// What to forget: all of it is chosen by every part that is given, and everything where none is.
 struct Selection {
   std::optional<Fingerprint> pattern = {};
   std::string label = {};      ///< of a matrix
   std::string device = {};     ///< its name, as in a key
-  bool only_suspects = false;  ///< leave the trials
+  bool only_suspects = false;  ///< leave the trials; what was tuned without the suspects is no longer complete
 };
 
 /// Rows that are gone.
@@ -57,10 +65,15 @@ class Database {
   /// Gets one line each time. Must not call the database.
   using Warn = std::function<void(const std::string&)>;
 
-  /// Opens or begins the file. An older schema is migrated forward. A newer one throws Error, and so does the database
-  /// of another program; a file that is no database is renamed to NAME.corrupt-N and a new one begun; an unwritable
-  /// place means memory only. The last two say so through `warn`, once.
+  /// Opens or begins the file; ":memory:" means memory. An older schema is migrated forward. A newer one throws Error.
+  /// A file that is not ours throws InvalidArgument, and nothing of it is changed. One of ours that is damaged is
+  /// renamed to NAME.corrupt-N and a new one begun: ours is what has our application's id in its header, or, in the
+  /// place where a user's database lies by default, the header of any SQLite database. An unwritable place means memory
+  /// only. The last two say so through `warn`, once.
   static std::shared_ptr<Database> open(const std::filesystem::path& file, Warn warn);
+  /// A copy of what the file holds now, in memory; nothing where there is no file. Writes nothing, neither into it nor
+  /// beside it. Throws as open() does, and Error where it cannot be read.
+  static std::shared_ptr<Database> look(const std::filesystem::path& file);
   static std::shared_ptr<Database> in_memory();
 
   /// $AUTOSPMV_DB, else $XDG_CACHE_HOME/autospmv/trials.db, else ~/.cache/autospmv/trials.db.
@@ -70,8 +83,10 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Adds trials of one matrix, all or none, except those that were given up.
-  void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials);
+  /// Adds trials of one matrix, all or none, except those that were given up, and notes the next candidate with them
+  /// where one is named.
+  void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,
+              const std::optional<Candidate>& suspect = {});
 
   /// The last trial of every candidate under this key, cheapest first as `limits` count it, those that did not pass
   /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
@@ -88,14 +103,17 @@ class Database {
   void mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
   bool tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
 
-  /// Notes a candidate before it is first launched and clears it after. A note that a dead process left behind names
-  /// a candidate that may have killed it.
+  /// Notes a candidate before it is first launched. A note that a dead process left behind names a candidate that may
+  /// have killed it.
   void note_suspect(const TrialKey& key, const Candidate& candidate);
-  /// Clears one and notes the next at once.
-  void note_suspect(const TrialKey& key, const Candidate& candidate, const Candidate& cleared);
-  /// Where memory runs out, the note goes with what is written next, at the latest when the database is closed.
+  /// Clears the note of this process: the candidate was given up before it was launched. Where memory runs out, the
+  /// note goes with what is written next, at the latest when the database is closed.
   void clear_suspect(const TrialKey& key, const Candidate& candidate) noexcept;
-  std::vector<Candidate> suspects(const TrialKey& key);
+  /// Clears every note of the candidate: it was launched, and nobody died of it. Where memory runs out, as much as
+  /// clear_suspect() does.
+  void absolve(const TrialKey& key, const Candidate& candidate) noexcept;
+  /// By candidate. What a process that still runs has noted is none yet.
+  std::vector<Suspect> suspects(const TrialKey& key);
 
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);

@@ -9,9 +9,6 @@ namespace autospmv::db {
 
 namespace {
 
-// "aspm", in the header of every file of ours: nothing of anybody else's is ever migrated.
-constexpr std::int64_t application_id = 0x6173706d;
-
 // Version 2 keeps the time of a plain loop of launches. Trials from before it have no samples of one.
 constexpr const char* add_loop = R"sql(
   ALTER TABLE trial ADD COLUMN loop_median_s        REAL    NOT NULL DEFAULT 0;
@@ -58,7 +55,7 @@ std::int64_t checked_version(const Connection& connection, std::int64_t newest) 
   const auto version = number_from(connection, "PRAGMA user_version");
   if (number_from(connection, "PRAGMA application_id") != application_id) {
     const bool empty = version == 0 && number_from(connection, "SELECT count(*) FROM sqlite_schema") == 0;
-    if (!empty) throw Error("it is a database of another program");
+    if (!empty) throw InvalidArgument("it is a database of another program");
   }
   if (version < 0 || version > newest) {
     throw Error("its schema has version " + std::to_string(version) + " and this library knows versions up to " +

@@ -1,6 +1,7 @@
 // Bringing a database forward to the schema of this library.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "db/sqlite.hpp"
@@ -10,8 +11,11 @@ namespace autospmv::db {
 /// Step i is the SQL that takes a database from version i to version i + 1; version 0 is an empty one.
 std::span<const char* const> migrations();
 
-/// Runs the steps a database lacks, all or none. Throws Error for a database of a newer version than the steps lead to
-/// and for one that another program made, SqliteError where it cannot be read or written.
+/// "aspm", in the header of every file of ours: nothing of anybody else's is ever migrated.
+inline constexpr std::int64_t application_id = 0x6173706d;
+
+/// Runs the steps a database lacks, all or none. Throws Error for a database of a newer version than the steps lead to,
+/// InvalidArgument for one that another program made, SqliteError where it cannot be read or written.
 void migrate(Connection& connection, std::span<const char* const> steps);
 
 }  // namespace autospmv::db

@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -23,6 +25,35 @@ namespace autospmv::db {
 namespace fs = std::filesystem;
 
 namespace {
+
+bool has_content(const fs::path& file) {
+  std::error_code missing;
+  const auto size = fs::file_size(file, missing);
+  return !missing && size > 0;
+}
+
+constexpr std::string_view sqlite_magic{"SQLite format 3\0", 16};
+
+// The application's id, where the header of a database has it; 0 where there is no such header.
+std::int64_t application_id_in(const std::string& header) {
+  constexpr std::size_t at = 68;
+  constexpr int bits_of_byte = 8;
+  if (header.size() < at + 4 || !header.starts_with(sqlite_magic)) return 0;
+  std::int64_t id = 0;
+  for (std::size_t i = at; i < at + 4; ++i) id = id << bits_of_byte | static_cast<unsigned char>(header[i]);
+  return id;
+}
+
+// What is not ours is left as it is: nothing but its first bytes was looked at. In our own place a header that lost the
+// id was ours.
+void refuse_others(const Connection& connection, const fs::path& file) {
+  if (!has_content(file)) return;  // SQLite itself takes a file of one byte for an empty one
+  constexpr std::size_t header_bytes = 100;
+  const auto header = connection.first_bytes(header_bytes);
+  if (application_id_in(header) == application_id) return;
+  if (!header.starts_with(sqlite_magic)) throw InvalidArgument("it is no database");
+  if (file != resolve(own_place())) throw InvalidArgument("it is a database of another program");
+}
 
 // A write-ahead log needs memory that all processes share, which no network file system gives to two hosts. SQLite does
 // not notice, so only file systems known to be local are trusted with it.
@@ -100,6 +131,7 @@ Opened open_for_writing(const fs::path& file) {
   try {
     const DirectoryLock lock(file.parent_path(), LOCK_SH);
     connection.emplace(file, Access::write);
+    refuse_others(*connection, file);
     prepare_file(*connection, file);
     return {std::move(*connection), true, {}};
   } catch (const SqliteError& error) {
@@ -163,9 +195,51 @@ void rename_with_logs(const fs::path& from, const fs::path& to) {
   fs::rename(from, to);
 }
 
+// What is thrown says which file it is about.
+template <class Body>
+auto naming(const fs::path& file, const Body& body) {
+  const auto sentence = [&](const char* reason) { return "cannot use database " + file.string() + ": " + reason; };
+  try {
+    return body();
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(sentence(error.what()));
+  } catch (const Error& error) {
+    throw Error(sentence(error.what()));
+  } catch (const std::system_error& error) {
+    throw Error(sentence(error.code().message().c_str()));
+  }
+}
+
+// Even a reader makes files beside a database that writes ahead. Where there is no log, the file alone tells
+// everything, as long as nobody changes it meanwhile.
+Connection copy_without_a_trace(const fs::path& file) {
+  constexpr int most_attempts = 10;
+  const auto logged = [&] {
+    return has_content(with_suffix(file, "-wal")) || has_content(with_suffix(file, "-journal"));
+  };
+  for (int attempt = 0;; ++attempt) {
+    const auto changed_at = fs::last_write_time(file);
+    const auto access = logged() || attempt == most_attempts ? Access::read : Access::immutable;
+    auto copy = Connection::in_memory();
+    std::exception_ptr failure;
+    try {
+      Connection source(file, access);
+      refuse_others(source, file);
+      copy.copy_from(source);
+      bring_up_to_date(copy);
+    } catch (const SqliteError&) {
+      failure = std::current_exception();
+    }
+    if (access == Access::immutable && (logged() || fs::last_write_time(file) != changed_at)) continue;
+    if (failure) std::rethrow_exception(failure);
+    return copy;
+  }
+}
+
 // The new name, or nothing where another process was faster: then the damaged file has lost its name already.
 std::optional<fs::path> set_aside(const fs::path& file, const Connection& damaged) {
   if (damaged.moved()) return std::nullopt;
+  refuse_others(damaged, file);
   auto name = free_name(file);
   rename_with_logs(file, name);
   return name;
@@ -173,14 +247,36 @@ std::optional<fs::path> set_aside(const fs::path& file, const Connection& damage
 
 }  // namespace
 
+fs::path own_place() {
+  const auto path_in = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? fs::path{} : fs::path{value};
+  };
+  // The XDG base directory specification has relative paths ignored.
+  if (const auto cache = path_in("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "autospmv" / "trials.db";
+  if (const auto home = path_in("HOME"); home.is_absolute()) return home / ".cache" / "autospmv" / "trials.db";
+  return {};
+}
+
+fs::path resolve(const fs::path& file) {
+  std::error_code failed;
+  auto absolute = fs::absolute(file, failed);
+  if (failed) return file;
+  auto resolved = fs::weakly_canonical(absolute, failed);
+  return failed ? absolute : resolved;
+}
+
 Opened open_anyhow(const fs::path& file) {
-  try {
-    return open_or_fall_back(file);
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error("cannot use database " + file.string() + ": " + error.what());
-  }
+  return naming(file, [&] { return open_or_fall_back(file); });
+}
+
+Connection look_at(const fs::path& file) {
+  return naming(file, [&] {
+    std::error_code unknown;
+    const auto size = fs::file_size(file, unknown);
+    if (!fs::exists(file, unknown) || (fs::is_regular_file(file, unknown) && size == 0)) return begin_in_memory();
+    return copy_without_a_trace(file);
+  });
 }
 
 Opened replace_damaged(const fs::path& file, const Connection& damaged, const std::string& reason) {

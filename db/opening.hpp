@@ -14,13 +14,23 @@ struct Opened {
   std::string warning;   ///< what the user should know; mostly empty
 };
 
-/// Does what Database::open says. Throws Error for a newer version and for another program's database, nothing else.
-/// The path is absolute.
+/// autospmv/trials.db in $XDG_CACHE_HOME or ~/.cache; empty where neither is known.
+std::filesystem::path own_place();
+
+/// Links are followed once, here: the log lies beside the file itself, and the working directory may change later.
+std::filesystem::path resolve(const std::filesystem::path& file);
+
+/// Does what Database::open says. Throws InvalidArgument for a file that is not ours and Error for a newer version,
+/// nothing else. The path is resolved.
 Opened open_anyhow(const std::filesystem::path& file);
+
+/// Does what Database::look says. Throws as well where the file cannot be read.
+Connection look_at(const std::filesystem::path& file);
 
 /// Renames the damaged file that a connection was opened with, its log with it, and begins a new one. Many processes
 /// may find the damage at once: one renames, and all get the new file. `reason` goes into the warning.
-/// Throws SqliteError or std::system_error where the file can be neither renamed nor begun.
+/// Throws SqliteError or std::system_error where the file can be neither renamed nor begun, and InvalidArgument where
+/// it is not ours any more.
 Opened replace_damaged(const std::filesystem::path& file, const Connection& damaged, const std::string& reason);
 
 /// An empty database in memory, of the newest schema.

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 namespace autospmv::db {
 
@@ -44,13 +46,21 @@ std::string host_name() {
   return name.data();
 }
 
+// Two containers of one host may share a file and have processes of the same ids, of which neither sees the other's.
+std::string process_namespace() {
+  std::error_code unknown;
+  const auto name = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+  return unknown ? std::string() : " " + name.string();
+}
+
 }  // namespace
 
 // It is asked for twice a trial, and takes as long to read as several small products.
 Process this_process() {
   thread_local Process known;
   const auto pid = static_cast<std::int64_t>(getpid());
-  if (known.pid != pid) known = {host_name(), pid, start_ticks_of(pid).value_or(0)};  // not after a fork
+  if (known.pid != pid)
+    known = {host_name() + process_namespace(), pid, start_ticks_of(pid).value_or(0)};  // not after a fork
   return known;
 }
 

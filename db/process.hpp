@@ -7,7 +7,7 @@
 namespace autospmv::db {
 
 struct Process {
-  std::string host;
+  std::string host;  ///< with the namespace of process ids: what one host and one namespace see of each other
   std::int64_t pid = 0;
   std::int64_t start_ticks = 0;  ///< clock ticks from boot to its start: tells two processes with one id apart
 };

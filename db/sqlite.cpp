@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 namespace autospmv::db {
 
 namespace {
@@ -98,6 +100,21 @@ void Connection::copy_from(Connection& source) {
 std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
 
 bool Connection::read_only() const { return sqlite3_db_readonly(handle(), "main") != 0; }
+
+// Through SQLite's own descriptor: closing another one would drop the locks that this process has on the file.
+std::string Connection::first_bytes(std::size_t most) const {
+  sqlite3_file* file = nullptr;
+  check(sqlite3_file_control(handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file), handle());
+  sqlite3_int64 size = 0;
+  if (file == nullptr || file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+    fail(SQLITE_CANTOPEN, "its size cannot be read");
+  }
+  std::string bytes(std::min(most, static_cast<std::size_t>(size)), '\0');
+  if (bytes.empty()) return bytes;
+  const int code = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
+  if (code != SQLITE_OK) fail(code, sqlite3_errstr(code));
+  return bytes;
+}
 
 bool Connection::moved() const noexcept {
   int moved = 0;

@@ -61,6 +61,9 @@ class Connection {
 
   [[nodiscard]] bool read_only() const;
 
+  /// The first bytes of the file as they lie there, at most so many, whatever they are. Takes no lock, and drops none.
+  [[nodiscard]] std::string first_bytes(std::size_t most) const;
+
   /// Whether the file is no longer found under its name. Never throws.
   [[nodiscard]] bool moved() const noexcept;
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -64,7 +65,6 @@ class Reader {
       if (text.size() + static_cast<std::size_t>(size) > most_bytes_) fail("too large for the memory that there is");
       text.insert(text.end(), block.get(), block.get() + size);
     }
-    if (text.empty()) fail("empty file");
     return text;
   }
 
@@ -93,15 +93,21 @@ class Reader {
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
+// Links and folders hold nothing, and neither does an empty file: the matrix is another one.
 std::vector<char> read_member(Reader& reader, archive_entry* entry, const std::string& wanted) {
   std::vector<char> first;
+  bool found = false;
   for (; entry != nullptr; entry = reader.next()) {
     const char* path = archive_entry_pathname(entry);
     const std::string member = path != nullptr ? file_name(path) : "";
-    if (member == wanted) return reader.read(0);
-    if (first.empty() && member.ends_with(".mtx")) first = reader.read(0);
+    if (!member.ends_with(".mtx")) continue;
+    found = true;
+    if (member != wanted && !first.empty()) continue;
+    auto text = reader.read(0);
+    if (member == wanted && !text.empty()) return text;
+    if (first.empty()) first = std::move(text);
   }
-  if (first.empty()) reader.fail("no .mtx file in this archive");
+  if (first.empty()) reader.fail(found ? "every .mtx file in this archive is empty" : "no .mtx file in this archive");
   return first;
 }
 
@@ -134,7 +140,9 @@ std::vector<char> read_text(const std::string& path, std::int64_t most_bytes) {
   if (reader.is_tar()) return read_member(reader, entry, matrix_name(path).value_or("") + ".mtx");
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
-  return reader.read(reader.is_compressed() || unknown ? 0 : size);
+  auto text = reader.read(reader.is_compressed() || unknown ? 0 : size);
+  if (text.empty()) reader.fail("empty file");
+  return text;
 }
 
 }  // namespace autospmv

@@ -12,7 +12,7 @@ namespace autospmv {
 
 /// The bytes of a file, unpacked: plain, compressed in any way libarchive knows (.gz, .xz, .zst, .bz2 ...), or the
 /// Matrix Market member of a tar archive such as SuiteSparse's NAME.tar.gz: NAME.mtx where there is one, else the first
-/// *.mtx. What the file holds decides, not how it is called. "-" is standard input.
+/// *.mtx, of those that hold anything. What the file holds decides, not how it is called. "-" is standard input.
 /// Throws Error, "FILE: no such file", "FILE: empty file", "FILE: truncated or damaged (...)", among others, and where
 /// it unpacks to more than `most_bytes`: a few thousand bytes may be packed gigabytes.
 std::vector<char> read_text(const std::string& path, std::int64_t most_bytes = host_device().memory_bytes);

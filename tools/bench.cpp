@@ -123,8 +123,8 @@ int bench_all(const Options& options) {
   const Context context(context_options(options));
   ProgressLine progress(options.quiet);
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    auto trials = bench(loaded.matrix, context, options.formats, progress.follow(loaded.label));
-    progress.clear();
+    auto trials = progress.during(
+        loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.formats, how); });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
     if (options.json) {
@@ -151,8 +151,9 @@ int bench_rivals(const Options& options) {
   ProgressLine progress(options.quiet);
   std::vector<RivalRecord> records;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    auto trials = bench(loaded.matrix, context, with_rivals(options.formats, rivals), progress.follow(loaded.label));
-    progress.clear();
+    auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
+      return bench(loaded.matrix, context, with_rivals(options.formats, rivals), how);
+    });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
     const auto& record = records.emplace_back(rival_record(matrix, trials, rivals));
@@ -178,9 +179,9 @@ StudiedMatrix compare_on(const Study& study, const LoadedMatrix<T>& loaded, cons
                          ProgressLine& progress) {
   const auto formats = formats_of(study);
   // An empty list would mean all formats.
-  auto trials = formats.empty() ? std::vector<TrialRecord>{}
-                                : bench(loaded.matrix, context, formats, progress.follow(loaded.label));
-  progress.clear();
+  auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
+    return formats.empty() ? std::vector<TrialRecord>{} : bench(loaded.matrix, context, formats, how);
+  });
   const auto& device = service_of(context).device();
   auto studied = study_matrix(study, summary_of(loaded.label, loaded.matrix),
                               extract_features(data_of(loaded.matrix).on(device), device), std::move(trials));

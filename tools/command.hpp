@@ -37,7 +37,8 @@ inline constexpr std::string_view matrix_sources =
     "MATRIX is a Matrix Market file (plain, compressed, or in a tar archive), a directory of such files,\n"
     "- for standard input, or one of:";
 
-inline constexpr std::string_view exit_statuses = "0, 1 where something failed, 2 where the command line is wrong.";
+inline constexpr std::string_view exit_statuses =
+    "0, 1 where something failed, 2 where the command line is wrong, 128 and its number after a signal.";
 
 /// The command of that name, or nullptr.
 const Command* find_command(std::string_view name);

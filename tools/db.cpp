@@ -1,8 +1,10 @@
 // autospmv db: a look into the database of trials, and a way to remove from it.
 
+#include <filesystem>
 #include <iostream>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"
 #include "tools/fit.hpp"
@@ -14,10 +16,7 @@ namespace autospmv::tools {
 
 namespace {
 
-std::shared_ptr<Database> open_database(const Options& options) {
-  const auto warn = [log = make_logger(options.quiet)](const std::string& text) { log(LogLevel::warning, text); };
-  return Database::open(options.database.value_or(Database::default_path()), warn);
-}
+std::filesystem::path place_of(const Options& options) { return options.database.value_or(Database::default_path()); }
 
 double winner_seconds(const TunedMatrix& entry) {
   return median_of(entry.winner ? entry.winner->measurement.warm : Timing{});
@@ -76,10 +75,11 @@ Fingerprint fingerprint_of_argument(const std::string& argument) {
 
 void print_trials(const TunedMatrix& entry, const std::vector<TrialRecord>& trials) {
   const auto& key = entry.key;
-  std::cout << entry.matrix.label << ' ' << key.pattern.text() << ": " << entry.matrix.rows << " x "
-            << entry.matrix.cols << ", " << entry.matrix.nnz << " nonzeros, " << key.value_type << '\n'
-            << key.backend << ", " << key.device << ", " << key.toolkit
-            << (key.driver.empty() ? "" : ", driver " + key.driver) << ", autospmv " << key.library << '\n';
+  std::cout << printable(entry.matrix.label) << ' ' << key.pattern.text() << ": " << entry.matrix.rows << " x "
+            << entry.matrix.cols << ", " << entry.matrix.nnz << " nonzeros, " << printable(key.value_type) << '\n'
+            << printable(key.backend + ", " + key.device + ", " + key.toolkit +
+                         (key.driver.empty() ? "" : ", driver " + key.driver) + ", autospmv " + key.library)
+            << '\n';
   std::vector<Row> rows;
   rows.reserve(trials.size());
   for (const auto& trial : trials) {
@@ -166,7 +166,12 @@ void print_forgotten(const Forgotten& forgotten, bool json) {
             << ", finished tunings: " << forgotten.tunings << ", suspects: " << forgotten.suspects << '\n';
 }
 
-int forget(Database& database, const Options& options) {
+int forget(const Options& options) {
+  const auto file = place_of(options);
+  if (!std::filesystem::exists(file)) throw Error("nothing is forgotten: there is no database " + file.string());
+  const auto warn = [log = make_logger(options.quiet)](const std::string& text) { log(LogLevel::warning, text); };
+  const auto opened = Database::open(file, warn);
+  auto& database = *opened;
   if (database.file().empty()) throw Error("nothing is forgotten: the database cannot be written");
   Forgotten sum;
   int unknown = 0;
@@ -197,9 +202,9 @@ int run_db(const Options& options) {
     throw InvalidArgument("--matrix, --device, --suspects, --all and --yes are for db forget");
   }
   if (action == "fit" && count == 1) return fit(options);
-  if (action == "list" && count == 1) return list(*open_database(options), options);
-  if (action == "show" && count == 2) return show(*open_database(options), options);
-  if (forgets) return forget(*open_database(options), options);
+  if (action == "list" && count == 1) return list(*Database::look(place_of(options)), options);
+  if (action == "show" && count == 2) return show(*Database::look(place_of(options)), options);
+  if (forgets) return forget(options);
   throw InvalidArgument(
       "usage: autospmv db list, autospmv db show MATRIX-OR-FINGERPRINT, autospmv db fit, or autospmv db forget");
 }

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <limits>
 
+#include "core/printable.hpp"
 #include "tools/command.hpp"
 #include "tools/input.hpp"
 #include "tools/json.hpp"
@@ -68,8 +69,8 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
 
 template <Scalar T>
 Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, ProgressLine& progress) {
-  const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
-  progress.clear();
+  const auto tuned =
+      progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
   Explanation explanation;
   explanation.record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
   const auto& choice = explanation.record.choice;
@@ -77,7 +78,8 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   const auto view = data_of(loaded.matrix).on(service_of(context).device());
   const auto next = [&](const auto& suits) -> std::optional<TrialRecord> {
     for (const auto& trial : tuned.trials) {
-      if (could_win(trial, view.bytes(), context.limits()) && suits(trial.candidate)) return trial;
+      if (could_win<T>(trial, view.bytes(), context.limits(), service_of(context).device()) && suits(trial.candidate))
+        return trial;
     }
     return std::nullopt;
   };
@@ -156,7 +158,7 @@ void print_tier(const Explanation& explanation) {
             << fixed(100 * spread_of(explanation), 0) << " %, from " << explanation.known_matrices << " other matrices";
   const char* separator = "; nearest ";
   for (const auto& label : explanation.near) {
-    std::cout << separator << label;
+    std::cout << separator << printable(label);
     separator = ", ";
   }
   std::cout << '\n';
@@ -165,7 +167,7 @@ void print_tier(const Explanation& explanation) {
 void print_rival(std::string_view title, const Explanation& explanation, const TrialRecord& trial,
                  const Limits& limits) {
   const double margin = margin_of(explanation, trial, limits);
-  line(title) << trial.candidate.text() << ", " << fixed(median_of(trial.measurement.warm) * 1e6, 2)
+  line(title) << printable(trial.candidate.text()) << ", " << fixed(median_of(trial.measurement.warm) * 1e6, 2)
               << " us a product; costs " << fixed(100 * std::abs(margin), 1) << (margin < 0 ? " % less" : " % more")
               << " over " << limits.expected_calls << " calls, setup included"
               << (margin < 0 ? ": a tie, decided by bytes\n" : "\n");
@@ -189,7 +191,7 @@ void print_break_even(const TuneRecord& record) {
 void print_rejections(const std::vector<Rejection>& rejections) {
   std::string_view title = "refused";
   for (const auto& rejection : rejections) {
-    line(title) << rejection.format << ": " << rejection.reason;
+    line(title) << printable(rejection.format) << ": " << printable(rejection.reason);
     if (rejection.candidates > 1) std::cout << " (" << rejection.candidates << " candidates)";
     std::cout << '\n';
     title = "";

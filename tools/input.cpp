@@ -13,9 +13,14 @@ std::optional<Device> requested_device(const Options& options) {
 
 namespace {
 
+// Who makes no trials only looks.
+bool only_looks(Effort effort) { return effort == Effort::cached || effort == Effort::estimate; }
+
 DatabaseChoice database_choice(const Options& options) {
-  if (!options.database) return {};
-  return options.database->empty() ? DatabaseChoice::memory() : DatabaseChoice::file(*options.database);
+  const auto file = options.database.value_or(std::filesystem::path{});
+  if (options.database && file.empty()) return DatabaseChoice::memory();
+  if (only_looks(options.effort)) return DatabaseChoice::snapshot(file);
+  return options.database ? DatabaseChoice::file(file) : DatabaseChoice();
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ Json baseline_json(const TuneRecord& record) {
 }  // namespace
 
 void print_json(const Json& value) {
-  // Names of files need not be UTF-8.
-  std::cout << value.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  // Names of files need not be UTF-8, and what is no ASCII may steer a terminal.
+  std::cout << value.dump(-1, ' ', true, Json::error_handler_t::replace) << std::endl;
 }
 
 Json to_json(const Device& device) {

@@ -9,6 +9,7 @@
 #include "autospmv/version.h"
 #include "core/error.hpp"
 #include "tools/command.hpp"
+#include "tools/interrupts.hpp"
 #include "tools/manual.hpp"
 #include "tools/report.hpp"
 
@@ -18,7 +19,6 @@ namespace {
 
 constexpr int failure = 1;
 constexpr int misuse = 2;
-constexpr int interrupt = 130;  // what a shell reports of a program that Ctrl-C has ended
 
 int run_command(const Command& command, const std::vector<std::string>& words) {
   const auto options = parse_options(words, command.groups);
@@ -68,7 +68,7 @@ int run(const std::vector<std::string>& words) {
     return status;
   } catch (const Interrupted&) {
     complain("interrupted");
-    return interrupt;
+    return interrupted_status();
   } catch (const InvalidArgument& error) {
     complain(text_of(error));
     return misuse;
@@ -83,6 +83,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace autospmv::tools
 
 int main(int argc, char** argv) {
+  autospmv::tools::take_signals();
   try {
     return autospmv::tools::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/printable.hpp"
+
 namespace autospmv::tools {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 std::string headline(const MatrixSummary& matrix) {
-  return matrix.label + ": " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.cols) + ", " +
+  return printable(matrix.label) + ": " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.cols) + ", " +
          std::to_string(matrix.nnz) + " nonzeros, " + matrix.value_type;
 }
 

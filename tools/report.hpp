@@ -2,11 +2,11 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "autospmv/options.hpp"
+#include "tools/interrupts.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autospmv::tools {
@@ -20,22 +20,6 @@ std::string text_of(const std::exception& error);
 /// Writes "autospmv: warning: ..." lines; where `quiet`, only errors.
 Logger make_logger(bool quiet);
 
-/// Thrown between two trials after Ctrl-C or a request to terminate. Not an error of any matrix: it ends the program.
-struct Interrupted {};
-
-/// While it lives, the first interrupt waits for the end of a trial, so that the candidate under trial is not
-/// remembered as one that kills processes; the second one kills.
-class InterruptGuard {
- public:
-  InterruptGuard();
-  ~InterruptGuard();
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
-  /// Throws Interrupted where there was one.
-  static void check();
-};
-
 /// One line on the terminal that is written again and again, and gone in the end. Nothing in a pipe.
 class ProgressLine {
  public:
@@ -47,13 +31,31 @@ class ProgressLine {
   void show(std::string_view text);
   void clear();
 
-  /// Label and reporting function for the tuning of one matrix. Refers to this object.
-  TuneOptions follow(const std::string& label);
+  /// What work(options) returns, where the options are those of trials on the matrix of this label: how far they are
+  /// is shown here, and a signal interrupts them. Throws Interrupted after that.
+  template <class Work>
+  auto during(const std::string& label, const Work& work) {
+    auto result = [&] {
+      const Keeping keeping;
+      const Clearing clearing(*this);
+      return work(follow(label));
+    }();
+    give_up_if(&Keeping::stop());
+    return result;
+  }
 
  private:
+  struct Clearing {
+    ProgressLine& line;
+    explicit Clearing(ProgressLine& shown) : line(shown) {}
+    ~Clearing() { line.clear(); }
+    Clearing(const Clearing&) = delete;
+    Clearing& operator=(const Clearing&) = delete;
+  };
+
+  TuneOptions follow(const std::string& label);
+
   bool enabled_;
-  bool shown_ = false;
-  std::optional<InterruptGuard> interrupts_;  // from the first trial of a matrix to its last
 };
 
 }  // namespace autospmv::tools

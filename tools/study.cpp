@@ -16,9 +16,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 // Any value type does: the formats of a build are the same for all.
 bool in_this_build(std::string_view format) { return find_format<double>(format) != nullptr; }
 
-bool has_time(const TrialRecord& trial) {
-  return is_timed(trial.measurement);
-}
+bool has_time(const TrialRecord& trial) { return is_timed(trial.measurement); }
 
 // The papers store columns and values in full, and both halves of a symmetric matrix. `full_bits` are those of a value.
 bool as_published(const Params& params, std::int64_t full_bits) {

@@ -7,7 +7,21 @@
 #include <sstream>
 #include <utility>
 
+#include "core/printable.hpp"
+
 namespace autospmv::tools {
+
+namespace {
+
+// A label or a reason may come from any file.
+Row printable_cells(const Row& cells) {
+  Row shown;
+  shown.reserve(cells.size());
+  for (const auto& cell : cells) shown.push_back(printable(cell));
+  return shown;
+}
+
+}  // namespace
 
 Table::Table(std::ostream& out, std::vector<Column> columns) : out_(out), columns_(std::move(columns)) {
   for (auto& column : columns_) column.width = std::max(column.width, column.title.size());
@@ -19,7 +33,8 @@ void Table::header() {
   row(titles);
 }
 
-void Table::row(const Row& cells) {
+void Table::row(const Row& row) {
+  const auto cells = printable_cells(row);
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const auto padding = std::string(columns_[i].width - std::min(columns_[i].width, cells[i].size()), ' ');
@@ -31,7 +46,8 @@ void Table::row(const Row& cells) {
 }
 
 void print_table(std::ostream& out, std::vector<Column> columns, const std::vector<Row>& rows) {
-  for (const auto& cells : rows) {
+  for (const auto& row : rows) {
+    const auto cells = printable_cells(row);
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].width = std::max(columns[i].width, cells[i].size());
   }
   Table table(out, std::move(columns));

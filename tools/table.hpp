@@ -21,7 +21,8 @@ class Table {
   Table(std::ostream& out, std::vector<Column> columns);
 
   void header();
-  void row(const Row& cells);
+  /// Of any text: see printable().
+  void row(const Row& row);
 
  private:
   std::ostream& out_;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/array.hpp"
+#include "core/printable.hpp"
 #include "tools/command.hpp"
 #include "tools/input.hpp"
 #include "tools/json.hpp"
@@ -129,8 +130,8 @@ void train_on(std::string_view source, const Values& values, const Context& cont
     ++trained.skipped;
     return;
   }
-  const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
-  progress.clear();
+  const auto tuned =
+      progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
   trim_memory(service_of(context).device());
   ++trained.matrices;
   trained.trials += tuned.new_trials;
@@ -138,8 +139,8 @@ void train_on(std::string_view source, const Values& values, const Context& cont
   if (options.json) {
     print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));
   } else {
-    std::cout << record.matrix.label << ": " << record.choice.text() << ", " << fixed(seconds_of(record) * 1e6, 2)
-              << " us, " << tuned.new_trials << " trials" << std::endl;
+    std::cout << printable(record.matrix.label) << ": " << record.choice.text() << ", "
+              << fixed(seconds_of(record) * 1e6, 2) << " us, " << tuned.new_trials << " trials" << std::endl;
   }
 }
 
@@ -154,7 +155,6 @@ int train(const Options& options) {
   const auto train_all = [&](std::span<const char* const> sources, const Values& values) {
     for (const auto* source : sources) {
       const bool done = attempt(source, [&] { train_on<T>(source, values, context, options, progress, trained); });
-      progress.clear();
       failures += done ? 0 : 1;
     }
   };

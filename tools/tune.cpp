@@ -87,8 +87,8 @@ int tune_all(const Options& options) {
   auto table = make_table();
   Totals totals;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    const auto tuned = tune(loaded.matrix, context, progress.follow(loaded.label));
-    progress.clear();
+    const auto tuned =
+        progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
     const auto record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
     if (options.json) {
       print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));

@@ -100,7 +100,8 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
   for (const auto& [format, count] : candidates) cautions.emplace(format, caution(count));
   std::vector<std::pair<double, const Prospect*>> ranked;
   for (const auto& prospect : prospects) {
-    const bool allowed = prospect.admitted() && (prospect.deterministic || !limits.deterministic) &&
+    const bool allowed = prospect.admitted() && !prospect.doubted &&
+                         (prospect.deterministic || !limits.deterministic) &&
                          !(prospect.cost.storage_bytes > most_bytes);
     if (!allowed) continue;
     const auto& prediction = prospect.prediction;
@@ -115,11 +116,16 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
 }
 
 const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits) {
-  // Plain CSR refuses no matrix and is deterministic, so there always is one.
-  return *std::find_if(prospects.begin(), prospects.end(), [&](const Prospect& prospect) {
-    const bool wanted = prospect.deterministic || !limits.deterministic;
-    return prospect.admitted() && wanted && prospect.cost.storage_bytes == 0;
-  });
+  const auto first = [&](const auto& suits) {
+    return std::find_if(prospects.begin(), prospects.end(), [&](const Prospect& prospect) {
+      const bool wanted = prospect.deterministic || !limits.deterministic;
+      return wanted && prospect.cost.storage_bytes == 0 && suits(prospect);
+    });
+  };
+  // Plain CSR refuses no matrix and is deterministic, so there always is one, though it may be doubted.
+  const auto trusted = first([](const Prospect& prospect) { return prospect.admitted() && !prospect.doubted; });
+  if (trusted != prospects.end()) return *trusted;
+  return *first([](const Prospect& prospect) { return prospect.admitted() || prospect.doubted; });
 }
 
 namespace {

@@ -26,6 +26,7 @@ struct Prospect {
   std::string refusal;    ///< why the format does not take the matrix; empty where it does
   Cost cost;              ///< meaningless where refused
   Prediction prediction;  ///< likewise
+  bool doubted = false;   ///< a process died while launching it: tried last, and no estimate
 
   [[nodiscard]] bool admitted() const { return refusal.empty(); }
 };

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/printable.hpp"
 #include "features/features.hpp"
 #include "formats/common/rules.hpp"
 #include "tuner/tuner.hpp"
@@ -48,14 +49,14 @@ double total_of(const ExplainedCandidate& candidate, const Limits& limits) {
 
 template <class T>
 void add_trials(Explanation& explanation, const std::vector<TrialRecord>& trials, std::int64_t csr_bytes,
-                const Limits& limits) {
+                const Limits& limits, const Device& device) {
   for (const auto& trial : trials) {
     auto one = explained(trial);
     const auto* format = find_format<T>(one.format);
     const bool passed = is_timed(trial.measurement) && one.seconds > 0;
     const bool baseline = passed && format != nullptr && format->info().baseline;
     if (baseline && (!explanation.baseline || one.seconds < explanation.baseline->seconds)) explanation.baseline = one;
-    const bool rival = could_win(trial, csr_bytes, limits) && !is_same(one, explanation.choice);
+    const bool rival = could_win<T>(trial, csr_bytes, limits, device) && !is_same(one, explanation.choice);
     if (rival && !explanation.runner_up) explanation.runner_up = one;
     explanation.candidates.push_back(std::move(one));
   }
@@ -92,7 +93,7 @@ void compare_with_rivals(Explanation& explanation, const Limits& limits) {
 }
 
 std::string named(const ExplainedCandidate& candidate) {
-  return candidate.parameters.empty() ? candidate.format : candidate.format + ' ' + candidate.parameters;
+  return printable(candidate.parameters.empty() ? candidate.format : candidate.format + ' ' + candidate.parameters);
 }
 
 Json to_json(const ExplainedCandidate& candidate) {
@@ -131,7 +132,7 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   const DeviceScope scope(plan.place());
   const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(explanation.rows, explanation.nnz));
   add_trials<T>(explanation, service->database().trials(origin.key, origin.limits, service->catalogue()), csr_bytes,
-                origin.limits);
+                origin.limits, service->device());
   add_prospects(explanation, plan, *service);
   compare_with_rivals(explanation, origin.limits);
   if (explanation.choice.seconds > 0) {
@@ -145,7 +146,7 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
 std::string Explanation::text() const {
   std::ostringstream out;
   out.precision(3);
-  out << rows << " x " << cols << ", " << nnz << " nonzeros, " << device << '\n';
+  out << rows << " x " << cols << ", " << nnz << " nonzeros, " << printable(device) << '\n';
   out << "choice      " << named(choice) << ", " << source << (settled ? "" : ", still tuned online") << '\n';
   out << "memory      " << bytes_per_nonzero << " bytes a nonzero and product, x and y included; " << choice.bytes
       << " bytes allocated\n";
@@ -168,7 +169,7 @@ std::string Explanation::text() const {
     ++rejected[{candidate.format, candidate.outcome + ": " + candidate.reason}];
   }
   for (const auto& [why, count] : rejected) {
-    out << "rejected    " << why.first << ", " << why.second;
+    out << "rejected    " << printable(why.first) << ", " << printable(why.second);
     if (count > 1) out << " (" << count << " candidates)";
     out << '\n';
   }
@@ -191,7 +192,7 @@ std::string Explanation::json() const {
                {"break_even_calls", break_even_calls},
                {"candidates", Json::array()}};
   for (const auto& candidate : candidates) json["candidates"].push_back(to_json(candidate));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 template Explanation explanation_of(const detail::PlanState<float>&);

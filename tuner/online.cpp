@@ -12,6 +12,7 @@
 #include "core/shortage.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
+#include "tuner/first_launch.hpp"
 #include "tuner/meter.hpp"
 #include "tuner/tuner.hpp"
 
@@ -516,8 +517,7 @@ std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes
 // Nothing but an operator that has passed is returned.
 template <class T>
 std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurement& measurement) {
-  auto& database = service_->database();
-  database.note_suspect(task_.key, prospect.candidate);
+  FirstLaunch launch(service_->database(), task_.key, prospect.candidate);
   std::unique_ptr<Operator<T>> op;
   try {
     op = convert(task_.matrix->on(place_), prospect.candidate, device_, task_.formats, measurement);
@@ -527,10 +527,15 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
     op.reset();
     note_failure(measurement, error);
     if (measurement.given_up) left_out_ = true;
-    // A sticky error would fail every later trial too.
-    synchronize(place_, setup_stream(place_));
+    try {
+      // A sticky error would fail every later trial too.
+      synchronize(place_, setup_stream(place_));
+    } catch (const DeviceError&) {
+      records_.push_back({prospect.candidate, prospect.format_version, prospect.deterministic, measurement});
+      throw;
+    }
   }
-  database.clear_suspect(task_.key, prospect.candidate);
+  launch.survive();
   if (measurement.outcome != Outcome::passed) op.reset();
   return op;
 }

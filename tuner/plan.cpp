@@ -93,6 +93,17 @@ void PlanState<T>::commit(const CsrView<T>& next, Stream stream) {
   with_follower([&](auto& follower) { follower.commit(next, stream); });
 }
 
+// Found out by one question to the driver, which also knows the device.
+template <class T>
+Memory PlanState<T>::memory_of(const char* name, const T* vector) const {
+  const auto at = place_at(vector);
+  if (at.memory() == Memory::device && place_.backend == Backend::cuda && at.ordinal != place_.ordinal) {
+    throw InvalidArgument(std::string(name) + " lies on CUDA device " + std::to_string(at.ordinal) +
+                          ", but the plan's products run on device " + std::to_string(place_.ordinal));
+  }
+  return at.memory();
+}
+
 // Vectors in host memory, a plan on a CUDA device: there and back.
 template <class T>
 bool PlanState<T>::multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
@@ -122,7 +133,7 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
   check_length("y", y.size(), matrix_->rows());
   if (y.empty()) return;
   const DeviceScope scope(place_);
-  const auto memory = options.memory ? *options.memory : memory_at(y.data());
+  const auto memory = options.memory ? *options.memory : memory_of("y", y.data());
   if (place_.backend == Backend::cuda && memory == Memory::host) {
     if (!x.empty() && !options.memory && memory_at(x.data()) == Memory::device) {
       throw InvalidArgument("x and y must lie in the same memory");

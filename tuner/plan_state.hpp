@@ -72,6 +72,7 @@ class PlanState final : public ValuesObserver<T> {
   decltype(auto) with_follower(const Body& body) const {
     return online_ ? body(*online_) : body(*operator_);
   }
+  [[nodiscard]] Memory memory_of(const char* name, const T* vector) const;
   // False, and nothing done, where the device has no memory for the vectors.
   bool multiply_staged(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const;
 

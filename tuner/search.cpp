@@ -299,12 +299,46 @@ class Paying final : public Search {
   double best_ = infinity;
 };
 
-Wanted wanted_of(std::span<const Prospect> prospects, const Limits& limits) {
-  Wanted wanted;
-  for (const auto& prospect : prospects) {
-    if (is_wanted(prospect, limits)) wanted.push_back(&prospect);
+// What another search names, and then those that were in hand when a process died: should one of them be what killed
+// it, everything else is known by then.
+class DoubtedLast final : public Search {
+ public:
+  DoubtedLast(std::unique_ptr<Search> first, Wanted doubted)
+      : first_(std::move(first)), doubted_(std::move(doubted)), most_(first_->most() + doubted_.size()) {}
+
+  const Prospect* next() override {
+    if (const auto* prospect = first_ ? first_->next() : nullptr) return prospect;
+    first_.reset();
+    return at_ == doubted_.size() ? nullptr : doubted_[at_++];
   }
-  return wanted;
+  void report(const Measurement& measurement, double seconds) override {
+    if (first_) first_->report(measurement, seconds);
+  }
+  [[nodiscard]] std::size_t most() const override { return most_; }
+
+ private:
+  std::unique_ptr<Search> first_;  // until it has ended
+  Wanted doubted_;
+  std::size_t most_;
+  std::size_t at_ = 0;
+};
+
+struct Sorted {
+  Wanted trusted;
+  Wanted doubted;
+};
+
+Sorted wanted_of(std::span<const Prospect> prospects, const Limits& limits) {
+  Sorted sorted;
+  for (const auto& prospect : prospects) {
+    if (is_wanted(prospect, limits)) (prospect.doubted ? sorted.doubted : sorted.trusted).push_back(&prospect);
+  }
+  return sorted;
+}
+
+std::unique_ptr<Search> with_doubted(std::unique_ptr<Search> search, Wanted doubted) {
+  if (doubted.empty()) return search;
+  return std::make_unique<DoubtedLast>(std::move(search), std::move(doubted));
 }
 
 // What the cost model alone says of one format: those that could win, in the format's own order where they are alike.
@@ -361,16 +395,21 @@ const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRec
 
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules) {
-  Wanted wanted;
-  if (effort == Effort::measure || effort == Effort::exhaustive) wanted = wanted_of(prospects, limits);
-  if (effort == Effort::exhaustive || wanted.empty()) return std::make_unique<InOrder>(std::move(wanted));
-  if (is_blind(wanted)) return std::make_unique<InOrder>(blind_order(wanted, rules));
-  return std::make_unique<ShortList>(wanted, limits, rules);
+  if (effort != Effort::measure && effort != Effort::exhaustive) return std::make_unique<InOrder>(Wanted{});
+  auto [wanted, doubted] = wanted_of(prospects, limits);
+  const auto search = [&]() -> std::unique_ptr<Search> {
+    if (effort == Effort::exhaustive || wanted.empty()) return std::make_unique<InOrder>(std::move(wanted));
+    if (is_blind(wanted)) return std::make_unique<InOrder>(blind_order(wanted, rules));
+    return std::make_unique<ShortList>(wanted, limits, rules);
+  };
+  return with_doubted(search(), std::move(doubted));
 }
 
 std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
                                            const Limits& limits, const SearchRules& rules) {
-  return std::make_unique<Paying>(wanted_of(prospects, limits), known, limits, rules);
+  auto [wanted, doubted] = wanted_of(prospects, limits);
+  std::erase_if(doubted, [&](const Prospect* prospect) { return trial_of(prospect->candidate, known) != nullptr; });
+  return with_doubted(std::make_unique<Paying>(wanted, known, limits, rules), std::move(doubted));
 }
 
 }  // namespace autospmv

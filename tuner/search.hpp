@@ -62,13 +62,13 @@ const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRec
 /// matrix have shown of a format corrects what is expected of its other parameters; it ends when nothing that is left
 /// could win, or what may be spent is spent. Where no prospect is predicted from other matrices: the best of each
 /// format by the cost model, then the second best of each, and so on. Effort::exhaustive: all that are admitted.
-/// Efforts without trials, and online: none. The prospects outlive the search.
+/// Efforts without trials, and online: none. Doubted ones come after all others. The prospects outlive the search.
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
                                     const SearchRules& rules = {});
 
 /// Effort::online, where trials cost the time of the products beside them: always the candidate that promises most in
 /// the expected calls, less what its trial costs, until none promises enough. `known` are trials of this matrix,
-/// that of the operator in use among them.
+/// that of the operator in use among them. Doubted ones come after all others.
 std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
                                            const Limits& limits, const SearchRules& rules = {});
 

@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "formats/format.hpp"
 #include "tuner/meter.hpp"
 
@@ -22,7 +23,7 @@ Logger standard_logger() {
   logger->set_pattern("autospmv: %l: %v");
   return [logger = std::move(logger)](LogLevel level, std::string_view message) {
     // Bare text: as a format string, the braces of a message would be read as its fields.
-    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, message);
+    logger->log(level == LogLevel::error ? spdlog::level::err : spdlog::level::warn, printable(message));
   };
 }
 
@@ -48,6 +49,9 @@ Device chosen_device(const std::optional<Place>& wanted, const Service& service)
 
 std::shared_ptr<Database> chosen_database(const DatabaseChoice& choice, const Service& service) {
   if (choice.kind() == DatabaseChoice::Kind::memory) return Database::in_memory();
+  if (choice.kind() == DatabaseChoice::Kind::snapshot) {
+    return Database::look(choice.path().empty() ? Database::default_path() : choice.path());
+  }
   const auto file = choice.kind() == DatabaseChoice::Kind::file ? choice.path() : Database::default_path();
   if (file.empty()) throw InvalidArgument("the database is a file without a name");
   return Database::open(file, [&service](const std::string& message) { service.warn(message); });

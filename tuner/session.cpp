@@ -18,9 +18,12 @@ namespace {
 constexpr std::int64_t memory_share = 4;
 
 template <class Take>
-Timing timing_of(int count, const Take& take) {
+Timing timing_of(int count, const StopFlag* stop, const Take& take) {
   Samples samples;
-  for (int i = 0; i < count; ++i) samples.add(take());
+  for (int i = 0; i < count; ++i) {
+    give_up_if(stop);
+    samples.add(take());
+  }
   return samples.timing();
 }
 
@@ -52,11 +55,12 @@ struct Session<T>::Trial {
 
 template <class T>
 Session<T>::Session(const CsrView<T>& matrix, const Device& device, const SessionRules& rules, std::uint64_t seed,
-                    FormatLookup<T> formats)
+                    FormatLookup<T> formats, SessionWatch watch)
     : matrix_(matrix),
       device_(device),
       rules_(rules),
       formats_(std::move(formats)),
+      watch_(std::move(watch)),
       verifier_(std::make_unique<Verifier<T>>(matrix, device, seed)) {
   if (device_.backend == Backend::host) pinned_.emplace();
 }
@@ -80,7 +84,10 @@ double Session<T>::glance_limit() const {
 template <class T>
 void Session<T>::first_look(Trial& trial) {
   trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds, patience_);
-  for (int i = 0; i < rules_.first_look_samples; ++i) trial.warm.add(trial.timed->warm_sample());
+  for (int i = 0; i < rules_.first_look_samples; ++i) {
+    give_up_if(watch_.stop);
+    trial.warm.add(trial.timed->warm_sample());
+  }
   trial.update_median();
   note_best(trial);
 }
@@ -136,7 +143,11 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   try {
     auto& measurement = trial.record.measurement;
     trial.op = convert(matrix_, prospect.candidate, device_, formats_, measurement);
-    if (trial.op) verifier_->verify(*trial.op, measurement, glance_limit());
+    give_up_if(watch_.stop);
+    if (trial.op) {
+      verifier_->verify(*trial.op, measurement, glance_limit());
+      if (watch_.launched) watch_.launched();
+    }
     if (measurement.warm.samples > 0) doubt_glance(trial);
     if (measurement.outcome == Outcome::passed && measurement.warm.samples == 0) {
       first_look(trial);
@@ -144,6 +155,9 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
     } else {
       trial.op.reset();
     }
+  } catch (const Interrupted&) {
+    trials_.pop_back();
+    throw;
   } catch (const std::exception& error) {
     trial.timed.reset();
     trial.op.reset();
@@ -210,6 +224,7 @@ template <class T>
 bool Session<T>::round(const std::vector<Trial*>& trials) {
   bool all_settled = true;
   for (auto* trial : trials) {
+    give_up_if(watch_.stop);
     trial->warm.add(trial->timed->warm_sample());
     all_settled = all_settled && trial->warm.settled(rules_.resolution);
   }
@@ -239,7 +254,10 @@ void Session<T>::run_rounds() {
   best_disturbed_ = 0;
   for (const auto* trial : all) note_best(*trial);
   for (auto* trial : rivals) {
-    for (int i = 1; i < rules_.conversions; ++i) convert_again(*trial);
+    for (int i = 1; i < rules_.conversions; ++i) {
+      give_up_if(watch_.stop);
+      convert_again(*trial);
+    }
   }
 }
 
@@ -252,9 +270,10 @@ void Session<T>::time_otherwise() {
   }
   for (auto* trial : kept()) {
     auto& measurement = trial->record.measurement;
-    measurement.loop = timing_of(rules_.loop_samples, [&] { return trial->timed->loop_sample(); });
+    measurement.loop = timing_of(rules_.loop_samples, watch_.stop, [&] { return trial->timed->loop_sample(); });
     if (flusher) {
-      measurement.cold = timing_of(rules_.cold_samples, [&] { return trial->timed->cold_sample(*flusher); });
+      measurement.cold =
+          timing_of(rules_.cold_samples, watch_.stop, [&] { return trial->timed->cold_sample(*flusher); });
     }
   }
 }

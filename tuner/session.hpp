@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "formats/format.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/meter.hpp"
+#include "tuner/stop.hpp"
 #include "tuner/verifier.hpp"
 
 namespace autospmv {
@@ -48,21 +50,28 @@ inline constexpr SessionRules tuning_rules{};
 inline constexpr SessionRules bench_rules{
     .cut_factor = 1e30, .glance_factor = 1e30, .max_rounds = 12, .final_rounds = 0, .cold_samples = 7};
 
+/// Who looks on.
+struct SessionWatch {
+  std::function<void()> launched = {};  ///< called when a candidate was launched and its product verified
+  const StopFlag* stop = nullptr;       ///< where it is set, the trial in hand is given up
+};
+
 template <class T>
 class Session {
  public:
   /// Draws x and computes the reference product. The matrix lies in the device's memory and outlives the session.
   Session(const CsrView<T>& matrix, const Device& device, const SessionRules& rules, std::uint64_t seed,
-          FormatLookup<T> formats = find_format<T>);
+          FormatLookup<T> formats = find_format<T>, SessionWatch watch = {});
   ~Session();
 
   /// Builds the candidate, verifies it against the reference, takes a first look at its time and keeps it if it can
   /// still win; gives it up where memory runs out in that. Throws DeviceError only where the device no longer answers,
-  /// and what says that memory ran out only where there is none for the words of a trial.
+  /// what says that memory ran out only where there is none for the words of a trial, and Interrupted, without a trace
+  /// of this trial.
   TrialRecord attempt(const Prospect& prospect);
 
   /// Times the kept candidates in interleaved rounds until the noise has settled, then from a plain loop and cold.
-  /// Where memory runs out, what was measured so far counts.
+  /// Where memory runs out, what was measured so far counts. Throws Interrupted.
   void settle();
 
   /// Every trial so far, in the order of the attempts.
@@ -97,6 +106,7 @@ class Session {
   Device device_;
   SessionRules rules_;
   FormatLookup<T> formats_;
+  SessionWatch watch_;
   std::unique_ptr<Verifier<T>> verifier_;
   std::vector<std::unique_ptr<Trial>> trials_;
   double best_ = 0;            // seconds of the fastest verified candidate so far; 0 before the first

@@ -12,6 +12,7 @@
 #include "formats/common/encoding.hpp"
 #include "tuner/clock.hpp"
 #include "tuner/conversion.hpp"
+#include "tuner/first_launch.hpp"
 #include "tuner/meter.hpp"
 #include "tuner/search.hpp"
 #include "tuner/session.hpp"
@@ -22,10 +23,17 @@ double total_seconds(const Measurement& measurement, const Limits& limits) {
   return measurement.setup_seconds + static_cast<double>(limits.expected_calls) * measurement.warm.median;
 }
 
-bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits) {
+template <class T>
+bool is_deterministic(const Candidate& candidate, const Device& device) {
+  const auto* format = find_format<T>(candidate.format);
+  return format != nullptr && format->deterministic(candidate.params, device);
+}
+
+template <class T>
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits, const Device& device) {
   const auto& measurement = trial.measurement;
   const bool too_large = static_cast<double>(measurement.bytes) > limits.memory_factor * static_cast<double>(csr_bytes);
-  return is_timed(measurement) && !too_large && (trial.deterministic || !limits.deterministic);
+  return is_timed(measurement) && !too_large && (!limits.deterministic || is_deterministic<T>(trial.candidate, device));
 }
 
 // What suits values that take few bits does not suit others of the same pattern, and the other way round.
@@ -105,23 +113,33 @@ class Tuning {
   void try_candidates();
   /// Tries what the search names; whether it came to its end, and no trial was given up.
   bool run_trials(Search& search);
-  bool run_trials(Search& search, const Prospect*& suspect);
+  bool try_all(Search& search);
   /// That a candidate was disturbed which may be cheaper than the winner.
   [[nodiscard]] bool is_undecided() const;
   [[nodiscard]] std::optional<TrialRecord> best_known() const;
-  [[nodiscard]] SessionRules rules() const;
+  [[nodiscard]] SessionRules rules_of(SessionRules rules) const;
   /// Tries all again where the plan that the database names is far from what its trial took.
   void doubt();
   [[nodiscard]] bool is_doubtful() const;
+  void begin_session(const SessionRules& rules);
+  /// A trial in the session.
+  TrialRecord attempt(const Prospect& prospect);
+  /// Measures to the end what the session has kept, and records what that changed.
+  void settle();
   void recheck();
   void record(const std::vector<TrialRecord>& trials);
+  /// Records what is not recorded yet.
+  void keep();
+  /// Runs a body that makes trials: however it ends, they are recorded.
+  template <class Body>
+  void keeping(const Body& body);
   void choose();
   /// False where it cannot be built. What it takes then, and whether it is deterministic, is known and no longer taken
   /// on anybody's word: with Bounds::limits, it is also false beyond these.
   enum class Bounds : std::uint8_t { none, limits };
-  bool plan_from(const TrialRecord& choice, const char* source, Bounds bounds);
+  bool plan_from(TrialRecord choice, const char* source, Bounds bounds);
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build_operator(const Candidate& candidate);
-  void plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& choice, const char* source);
+  void plan_with(std::unique_ptr<Operator<T>> op, TrialRecord choice, const char* source);
   bool plan_estimate();
   void plan_fallback();
   void plan_plain_csr();
@@ -132,6 +150,7 @@ class Tuning {
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
   [[nodiscard]] MatrixRecord describe() const;
+  [[nodiscard]] MatrixRecord describe_once();
 
   std::shared_ptr<const MatrixData<T>> matrix_;
   std::shared_ptr<Service> shared_service_;
@@ -144,6 +163,9 @@ class Tuning {
   TrialKey key_;
   std::vector<Prospect> prospects_;
   std::unique_ptr<Session<T>> session_;
+  std::optional<FirstLaunch> launch_;    // of the candidate in hand
+  std::vector<TrialRecord> unrecorded_;  // at most one, of the trial before
+  bool described_ = false;               // the database has the features
   std::optional<TrialRecord> winner_;
   bool goes_online_ = false;
   bool doubts_ = false;  ///< what the database says of this matrix
@@ -281,6 +303,7 @@ template <class T>
 const std::vector<Prospect>& Tuning<T>::prospects() {
   if (prospects_.empty()) {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, service_.device()); });
+    give_up_if(options_.stop);
     prospects_ = timed_step(result_.times.prediction, [&] {
       // What goes online waits for no reading; the background does it.
       auto experience = goes_online_ ? service_.known_experience<T>() : service_.experience<T>();
@@ -295,11 +318,10 @@ void Tuning<T>::try_candidates() {
   const auto search = make_search(prospects(), effort_, limits_);
   bool ended = false;
   timed_step(result_.times.trials, [&] {
-    ended = run_trials(*search);
-    if (session_) {
-      session_->settle();
-      record(session_->records());
-    }
+    keeping([&] {
+      ended = run_trials(*search);
+      if (session_) settle();
+    });
     return 0;
   });
   winner_ = best_known();
@@ -320,24 +342,21 @@ bool Tuning<T>::is_undecided() const {
 }
 
 template <class T>
-SessionRules Tuning<T>::rules() const {
-  auto rules = effort_ == Effort::measure ? short_list_rules : tuning_rules;
+SessionRules Tuning<T>::rules_of(SessionRules rules) const {
   rules.expected_calls = static_cast<double>(std::max<std::int64_t>(1, limits_.expected_calls));
   return rules;
 }
 
 template <class T>
 bool Tuning<T>::run_trials(Search& search) {
-  const Prospect* suspect = nullptr;
   bool ended = false;
-  manages([&] { ended = run_trials(search, suspect); });
-  if (suspect != nullptr) service_.database().clear_suspect(key_, suspect->candidate);
+  manages([&] { ended = try_all(search); });
+  launch_.reset();
   return ended;
 }
 
-// `suspect` is the last one that was noted.
 template <class T>
-bool Tuning<T>::run_trials(Search& search, const Prospect*& suspect) {
+bool Tuning<T>::try_all(Search& search) {
   std::vector<TrialRecord> known;
   if (!doubts_) known = service_.database().trials(key_, limits_, service_.catalogue());
   const auto start = Clock::now();
@@ -352,14 +371,8 @@ bool Tuning<T>::run_trials(Search& search, const Prospect*& suspect) {
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), rules(), std::random_device{}());
-    if (suspect == nullptr) {
-      service_.database().note_suspect(key_, prospect->candidate);
-    } else {
-      service_.database().note_suspect(key_, prospect->candidate, suspect->candidate);
-    }
-    suspect = prospect;
-    const auto record = session_->attempt(*prospect);
+    if (!session_) begin_session(effort_ == Effort::measure ? short_list_rules : tuning_rules);
+    const auto record = attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
     service_.complain(record);
     if (record.measurement.given_up) {
@@ -371,6 +384,59 @@ bool Tuning<T>::run_trials(Search& search, const Prospect*& suspect) {
   return all_tried;
 }
 
+template <class T>
+void Tuning<T>::begin_session(const SessionRules& rules) {
+  const auto launched = [this] {
+    if (launch_) launch_->survive();
+  };
+  session_ = std::make_unique<Session<T>>(view_, service_.device(), rules_of(rules), std::random_device{}(),
+                                          find_format<T>, SessionWatch{launched, options_.stop});
+}
+
+template <class T>
+TrialRecord Tuning<T>::attempt(const Prospect& prospect) {
+  give_up_if(options_.stop);
+  const auto described = unrecorded_.empty() ? MatrixRecord{} : describe_once();
+  launch_.emplace(service_.database(), key_, prospect.candidate, described, std::exchange(unrecorded_, {}));
+  try {
+    unrecorded_.push_back(session_->attempt(prospect));
+  } catch (const DeviceError& error) {
+    // Nothing can be tried after it in this process. The next one knows what came of it.
+    TrialRecord broken{prospect.candidate, prospect.format_version, prospect.deterministic, {}};
+    broken.measurement.detail = error.what();
+    unrecorded_.push_back(std::move(broken));
+    throw;
+  }
+  launch_->survive();
+  launch_.reset();
+  return unrecorded_.back();
+}
+
+// What a session measures last it may measure better: those trials are recorded once more.
+template <class T>
+void Tuning<T>::settle() {
+  const auto before = session_->records();
+  session_->settle();
+  const auto after = session_->records();
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const auto& was = before[i].measurement;
+    const auto& is = after[i].measurement;
+    if (is.warm.samples != was.warm.samples || is.setup_seconds != was.setup_seconds) unrecorded_.push_back(after[i]);
+  }
+  keep();
+}
+
+template <class T>
+template <class Body>
+void Tuning<T>::keeping(const Body& body) {
+  try {
+    body();
+  } catch (...) {
+    keep();
+    throw;
+  }
+}
+
 // A new driver or another clock may have made the plan slower than the baseline: both are timed again, and the winner
 // is asked for anew.
 template <class T>
@@ -379,14 +445,14 @@ void Tuning<T>::recheck() {
   const auto baseline =
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
-  session_ = std::make_unique<Session<T>>(view_, service_.device(), short_list_rules, std::random_device{}());
+  begin_session(short_list_rules);
   std::vector<TrialRecord> again{*baseline};
   if (winner_->candidate != baseline->candidate) again.push_back(*winner_);
   for (const auto& trial : again) {
     Prospect prospect;
     prospect.candidate = trial.candidate;
     prospect.format_version = trial.format_version;
-    prospect.deterministic = trial.deterministic;
+    prospect.deterministic = is_deterministic<T>(trial.candidate, service_.device());
     prospect.baseline = true;  // neither is dropped early
     session_->attempt(prospect);
     ++result_.rechecked;
@@ -403,9 +469,22 @@ MatrixRecord Tuning<T>::describe() const {
   return record;
 }
 
+// The features are many, and need not be written with every trial.
+template <class T>
+MatrixRecord Tuning<T>::describe_once() {
+  auto record = describe();
+  if (std::exchange(described_, result_.features.has_value())) record.features.clear();
+  return record;
+}
+
 template <class T>
 void Tuning<T>::record(const std::vector<TrialRecord>& trials) {
-  service_.database().record(key_, describe(), trials);
+  service_.database().record(key_, describe_once(), trials);
+}
+
+template <class T>
+void Tuning<T>::keep() {
+  if (!unrecorded_.empty()) record(std::exchange(unrecorded_, {}));
 }
 
 template <class T>
@@ -419,15 +498,17 @@ void Tuning<T>::choose() {
   result_.from_database = result_.new_trials == 0 && winner_.has_value();
   const char* source = result_.from_database ? "database" : "measured";
   if (winner_ && plan_from(*winner_, source, Bounds::limits)) {
-    result_.winner = winner_;
+    result_.winner = result_.plan->choice();
     return;
   }
   if (winner_) {
     // It was measured with other values of this kind: symmetric ones, say.
     for (const auto& trial : service_.database().trials(key_, limits_, service_.catalogue())) {
-      if (trial.candidate == winner_->candidate || !could_win(trial, view_.bytes(), limits_)) continue;
+      if (trial.candidate == winner_->candidate || !could_win<T>(trial, view_.bytes(), limits_, service_.device())) {
+        continue;
+      }
       if (!plan_from(trial, source, Bounds::limits)) continue;
-      result_.winner = trial;
+      result_.winner = result_.plan->choice();
       return;
     }
     service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
@@ -450,22 +531,20 @@ bool Tuning<T>::estimates() {
 }
 
 template <class T>
-bool Tuning<T>::plan_from(const TrialRecord& choice, const char* source, Bounds bounds) {
-  const auto* format = find_format<T>(choice.candidate.format);
-  if (format == nullptr) return false;
+bool Tuning<T>::plan_from(TrialRecord choice, const char* source, Bounds bounds) {
+  choice.deterministic = is_deterministic<T>(choice.candidate, service_.device());
   const bool is_bounded = bounds == Bounds::limits;
-  if (is_bounded && limits_.deterministic && !format->deterministic(choice.candidate.params, service_.device())) {
-    return false;
-  }
+  if (is_bounded && limits_.deterministic && !choice.deterministic) return false;
   std::unique_ptr<Operator<T>> op = session_ ? session_->take(choice.candidate) : nullptr;
   const auto build = [&] {
     auto built = build_operator(choice.candidate);
     if (built) op = std::move(*built);
   };
   if (!op && !(manages(build) && op)) return false;
+  choice.measurement.bytes = op->bytes();
   const double most_bytes = limits_.memory_factor * static_cast<double>(view_.bytes());
   if (is_bounded && static_cast<double>(op->bytes()) > most_bytes) return false;
-  plan_with(std::move(op), choice, source);
+  plan_with(std::move(op), std::move(choice), source);
   return true;
 }
 
@@ -478,11 +557,11 @@ Result<std::unique_ptr<Operator<T>>> Tuning<T>::build_operator(const Candidate& 
 }
 
 template <class T>
-void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, const TrialRecord& choice, const char* source) {
+void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, TrialRecord choice, const char* source) {
   const auto& device = service_.device();
   auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
                                                 rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
-  result_.plan = std::make_shared<detail::PlanState<T>>(choice, std::move(live), matrix_, device,
+  result_.plan = std::make_shared<detail::PlanState<T>>(std::move(choice), std::move(live), matrix_, device,
                                                         PlanOrigin{shared_service_, key_, limits_, source});
 }
 
@@ -550,18 +629,16 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
   std::vector<TrialRecord> records;
   std::int64_t kept_bytes = 0;
   const std::int64_t budget = free_memory(service_.device()) / 2;
-  const auto seed = std::random_device{}();
   const auto finish_batch = [&] {
     if (!session_) return;
-    session_->settle();
+    settle();
     const auto batch = session_->records();
     records.insert(records.end(), batch.begin(), batch.end());
     session_.reset();
     kept_bytes = 0;
   };
   std::int64_t done = 0;
-  for (const auto& prospect : prospects()) {
-    if (!only.empty() && std::find(only.begin(), only.end(), prospect.candidate.format) == only.end()) continue;
+  const auto try_one = [&](const Prospect& prospect) {
     if (options_.progress) {
       options_.progress({done++, static_cast<std::int64_t>(prospects_.size()), prospect.candidate.text()});
     }
@@ -569,15 +646,23 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
       auto refused = untried(prospect);
       refused.measurement.outcome = Outcome::refused;
       refused.measurement.detail = prospect.refusal;
+      unrecorded_.push_back(refused);
       records.push_back(std::move(refused));
-      continue;
+      return;
     }
     if (kept_bytes + static_cast<std::int64_t>(prospect.cost.storage_bytes) > budget) finish_batch();
-    if (!session_) session_ = std::make_unique<Session<T>>(view_, service_.device(), bench_rules, seed);
-    kept_bytes += session_->attempt(prospect).measurement.bytes;
-  }
-  finish_batch();
-  record(records);
+    if (!session_) begin_session(bench_rules);
+    kept_bytes += attempt(prospect).measurement.bytes;
+  };
+  keeping([&] {
+    for (const auto& prospect : prospects()) {
+      if (only.empty() || std::find(only.begin(), only.end(), prospect.candidate.format) != only.end()) {
+        try_one(prospect);
+      }
+    }
+    finish_batch();
+    keep();
+  });
   return records;
 }
 
@@ -603,11 +688,14 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
       all_prospects<T>(features, service.device(), predictor_for<T>(features, key.pattern, std::move(experience)));
   for (const auto& suspect : service.database().suspects(key)) {
     for (auto& prospect : prospects) {
-      if (prospect.candidate != suspect) continue;
-      prospect.refusal = "a process died while trying it";
-      service.warn(suspect.text() + " is skipped: " + prospect.refusal);
+      if (prospect.candidate != suspect.candidate || !prospect.admitted()) continue;
+      prospect.doubted = true;
+      if (suspect.deaths < fatal_deaths) continue;
+      prospect.refusal = std::to_string(suspect.deaths) + " processes died while launching it";
+      service.warn(suspect.candidate.text() + " is skipped: " + prospect.refusal);
     }
   }
+  std::stable_partition(prospects.begin(), prospects.end(), [](const Prospect& prospect) { return !prospect.doubted; });
   return prospects;
 }
 
@@ -676,6 +764,8 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
   template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Service&,                \
                                                  std::shared_ptr<const Experience<T>>);                           \
   template TrialKey key_of(const Matrix<T>&, const Context&);                                                     \
+  template bool is_deterministic<T>(const Candidate&, const Device&);                                             \
+  template bool could_win<T>(const TrialRecord&, std::int64_t, const Limits&, const Device&);                     \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                                   \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<std::string>&,      \
                                           const TuneOptions&);

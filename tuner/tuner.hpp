@@ -16,6 +16,7 @@
 #include "tuner/candidates.hpp"
 #include "tuner/plan_state.hpp"
 #include "tuner/service.hpp"
+#include "tuner/stop.hpp"
 
 namespace autospmv {
 
@@ -27,14 +28,16 @@ struct Progress {
 };
 
 struct TuneOptions {
-  std::string label;  ///< remembered with the matrix, for people
-  std::function<void(const Progress&)> progress;
+  std::string label = {};  ///< remembered with the matrix, for people
+  std::function<void(const Progress&)> progress = {};
   std::optional<Effort> effort = {};  ///< none: the context's
   std::optional<Limits> limits = {};  ///< likewise
   /// Also read what a report needs and a product does not: Tuned::trials and Tuned::baseline of a known matrix.
   bool report = true;
   /// The matrix keeps the plan for this context.
   bool keep = true;
+  /// Where it is set, tune() and bench() throw Interrupted once the trials that were made are recorded.
+  const StopFlag* stop = nullptr;
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.
@@ -76,7 +79,8 @@ template <Scalar T>
 Predictor<T> predictor_for(const Features& features, const Fingerprint& pattern,
                            std::shared_ptr<const Experience<T>> experience);
 
-/// Every candidate on a matrix of these features, as all_prospects() has them; suspects are refused.
+/// Every candidate on a matrix of these features, as all_prospects() has them; suspects come last, doubted, and are
+/// refused where too many processes died of them.
 template <Scalar T>
 std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
                                    std::shared_ptr<const Experience<T>> experience);
@@ -85,7 +89,8 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
 std::vector<std::pair<std::string, double>> named_values(const Features& features);
 
 /// Makes a plan for this matrix. One tuning runs at a time in a context; Effort::online goes on in the plan. Updates of
-/// the values wait. Throws DeviceError where the device fails.
+/// the values wait. Every trial is in the database before the next one begins. Throws DeviceError where the device
+/// fails.
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
 
@@ -102,7 +107,13 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 /// setup + calls x warm median, in seconds.
 double total_seconds(const Measurement& measurement, const Limits& limits);
 
+/// Whether products of the candidate are bitwise equal from run to run, as its format says; what a database says of it
+/// is not asked.
+template <class T>
+bool is_deterministic(const Candidate& candidate, const Device& device);
+
 /// Whether a trial passed, and within the limits: a faster one beyond them is no rival.
-bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits);
+template <class T>
+bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Limits& limits, const Device& device);
 
 }  // namespace autospmv

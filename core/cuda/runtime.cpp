@@ -241,16 +241,34 @@ void fill(void* to, int byte, std::size_t bytes, Stream stream) {
   check(cudaMemsetAsync(to, byte, bytes, stream.handle));
 }
 
-int device_of(const void* pointer) {
-  if (device_count() == 0) return -1;
+namespace {
+
+// Of type cudaMemoryTypeUnregistered where CUDA does not know the pointer.
+cudaPointerAttributes attributes_of(const void* pointer) {
   cudaPointerAttributes attributes{};
-  const auto status = cudaPointerGetAttributes(&attributes, pointer);
-  if (status != cudaSuccess) {
+  attributes.type = cudaMemoryTypeUnregistered;
+  if (device_count() > 0 && cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
     ignore(cudaGetLastError());
-    return -1;
+    attributes.type = cudaMemoryTypeUnregistered;
   }
+  return attributes;
+}
+
+}  // namespace
+
+int device_of(const void* pointer) {
+  const auto attributes = attributes_of(pointer);
   const bool on_device = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
   return on_device ? attributes.device : -1;
+}
+
+int device_reaching(const void* pointer) {
+  const auto attributes = attributes_of(pointer);
+  if (attributes.type == cudaMemoryTypeDevice) return attributes.device;
+  if (attributes.type != cudaMemoryTypeManaged) return -1;
+  int current = 0;
+  check(cudaGetDevice(&current));
+  return current;
 }
 
 }  // namespace autospmv::cuda

@@ -41,5 +41,7 @@ void fill(void* to, int byte, std::size_t bytes, Stream stream);
 
 /// The device that holds the memory, -1 for host memory.
 int device_of(const void* pointer);
+/// The device that holds it, or the current one for managed memory, which every device reaches; -1 for host memory.
+int device_reaching(const void* pointer);
 
 }  // namespace autospmv::cuda

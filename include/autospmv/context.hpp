@@ -19,8 +19,8 @@ struct Access;
 /// they kept for it. Plans that the caller holds stay usable, and so do matrices.
 class AUTOSPMV_API Context {
  public:
-  /// Throws InvalidArgument for a device that is not there, and Error where the database belongs to another program or
-  /// to a newer version of this library.
+  /// Throws InvalidArgument for a device that is not there and for a database file that is not one of this library, and
+  /// Error where it is one of a newer version.
   explicit Context(const ContextOptions& options = {});
 
   /// The one that products use which name none: made on its first use.

@@ -56,12 +56,15 @@ class DatabaseChoice {
   DatabaseChoice() = default;
   /// Nowhere: it goes with the context.
   static DatabaseChoice memory() { return DatabaseChoice(Kind::memory, {}); }
-  /// This file, begun where there is none.
+  /// This file, begun where there is none; ":memory:" means memory.
   static DatabaseChoice file(std::filesystem::path path) { return {Kind::file, std::move(path)}; }
+  /// What this file holds now; without a path, the one of the default choice. Nothing is written, and what is learned
+  /// goes with the context.
+  static DatabaseChoice snapshot(std::filesystem::path path = {}) { return {Kind::snapshot, std::move(path)}; }
 
-  enum class Kind : std::uint8_t { standard, memory, file };
+  enum class Kind : std::uint8_t { standard, memory, file, snapshot };
   [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }  ///< of Kind::file
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }  ///< of Kind::file and Kind::snapshot
 
  private:
   DatabaseChoice(Kind kind, std::filesystem::path path) : kind_(kind), path_(std::move(path)) {}

@@ -86,9 +86,13 @@ TEST_F(Forget, AMatrixOnADevice) {
 }
 
 TEST_F(Forget, SuspectsAlone) {
-  EXPECT_EQ(database_->forget({.label = "a", .only_suspects = true}), (Forgotten{0, 0, 0, 2}));
-  EXPECT_EQ(database_->forget({.only_suspects = true}), (Forgotten{0, 0, 0, 4}));
-  EXPECT_TRUE(knows(1, "cpu") && knows(2, "gpu"));
+  database_->clear_suspect(on_device(3, "gpu"), {"csr", {}});
+  EXPECT_EQ(database_->forget({.label = "a", .only_suspects = true}), (Forgotten{0, 0, 2, 2}));
+  EXPECT_EQ(database_->forget({.only_suspects = true}), (Forgotten{0, 0, 3, 3}));
+  EXPECT_EQ(count("trial"), 12);
+  // What was tuned without a suspect is no longer complete; the rest is.
+  for (const auto pattern : {1, 2}) EXPECT_FALSE(database_->tuned(on_device(pattern, "gpu"), "measure", "csr:1 ell:1"));
+  EXPECT_TRUE(knows(3, "gpu"));
 }
 
 TEST_F(Forget, ASuspectOfAMatrixWithoutTrials) {

@@ -2,7 +2,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <optional>
 
 #include "db/migration.hpp"
 #include "tests/db/support.hpp"
@@ -253,6 +256,186 @@ TEST(Opening, RefusesTheDatabaseOfAnotherProgram) {
   EXPECT_TRUE(test::read_file(file) == before);
 }
 
+// A database of ours, of which nothing but the header is left.
+std::string damaged_database(const std::string& rest = "rubbish") {
+  const TemporaryDirectory directory;
+  Database::open(directory / "trials.db", no_warnings());
+  constexpr std::size_t header = 100;
+  return test::read_file(directory / "trials.db").substr(0, header) + std::string(4096 - header, '\xff') + rest;
+}
+
+// Exactly as it was: its bytes, its neighbours, the moment of its last change.
+void expect_left_alone(const TemporaryDirectory& directory, const std::string& name, const std::string& reason) {
+  SCOPED_TRACE(name);
+  const auto file = directory / name;
+  const auto names = directory.names();
+  const auto content = test::read_file(file);
+  const auto changed_at = fs::last_write_time(file);
+  const auto expected = "cannot use database " + file.string() + ": " + reason;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      i == 0 ? Database::open(file, no_warnings()) : Database::look(file);
+      ADD_FAILURE() << "it was used";
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(error.what(), expected);
+    }
+  }
+  EXPECT_TRUE(test::read_file(file) == content);
+  EXPECT_EQ(fs::last_write_time(file), changed_at);
+  EXPECT_EQ(directory.names(), names);
+}
+
+TEST(Others, AreLeftAlone) {
+  const TemporaryDirectory directory;
+  test::write_file(directory / "matrix.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+  test::write_file(directory / "byte", "x");
+  test::write_file(directory / "long", std::string(100'000, 'S'));
+  for (const auto* name : {"matrix.mtx", "byte", "long"}) expect_left_alone(directory, name, "it is no database");
+
+  const std::string another = "it is a database of another program";
+  test::change_file(directory / "places.sqlite", "CREATE TABLE bookmarks (url TEXT)");
+  expect_left_alone(directory, "places.sqlite", another);
+  test::change_file(directory / "wal.sqlite", "PRAGMA journal_mode = wal; CREATE TABLE bookmarks (url TEXT)");
+  expect_left_alone(directory, "wal.sqlite", another);
+  auto broken = test::read_file(directory / "places.sqlite");
+  std::fill(broken.begin() + 100, broken.end(), '\xff');
+  test::write_file(directory / "broken.sqlite", broken);
+  expect_left_alone(directory, "broken.sqlite", another);
+}
+
+// Where a user's own database lies by default.
+class OwnPlace : public testing::Test {
+ protected:
+  OwnPlace() {
+    setenv("XDG_CACHE_HOME", directory_.path().c_str(), 1);
+    unsetenv("AUTOSPMV_DB");
+    fs::create_directories(file_.parent_path());
+  }
+  ~OwnPlace() override {
+    unsetenv("XDG_CACHE_HOME");
+    if (before_) setenv("XDG_CACHE_HOME", before_->c_str(), 1);
+    if (chosen_) setenv("AUTOSPMV_DB", chosen_->c_str(), 1);
+  }
+
+  static std::optional<std::string> variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+
+  const std::optional<std::string> before_ = variable("XDG_CACHE_HOME");
+  const std::optional<std::string> chosen_ = variable("AUTOSPMV_DB");
+  TemporaryDirectory directory_;
+  fs::path file_ = directory_ / "autospmv/trials.db";
+};
+
+TEST_F(OwnPlace, ADamagedDatabaseIsOurs) {
+  ASSERT_EQ(Database::default_path(), file_);
+  const auto content = std::string("SQLite format 3\0", 16) + std::string(5000, '\xff');
+  test::write_file(file_, content);
+  Warnings warnings;
+  expect_works(*Database::open(file_, warnings.sink()));
+  EXPECT_EQ(warnings.count(), 1U);
+  EXPECT_TRUE(test::read_file(file_.string() + ".corrupt-1") == content);
+}
+
+TEST_F(OwnPlace, ATextIsNot) {
+  test::write_file(file_, "my notes");
+  EXPECT_THROW(Database::open(file_, no_warnings()), InvalidArgument);
+  EXPECT_EQ(test::read_file(file_), "my notes");
+}
+
+TEST(Others, ThatTakeThePlaceOfOursAreNotMoved) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  Warnings warnings;
+  const auto database = Database::open(file, warnings.sink());
+  for (int i = 0; i < 100; ++i) record_one(*database, key_of(1), trial_of("csr", {{"i", i}}, 1e-3));
+  const std::string text(50'000, 'x');
+  for (const auto* log : {"-wal", "-shm"}) fs::remove(file.string() + log);
+  test::write_file(file, text);
+  for (int i = 0; i < 3; ++i) {
+    record_one(*database, key_of(2), trial_of("csr", {}, 1e-3));
+    (void)database->list({});
+  }
+  EXPECT_TRUE(database->winner(key_of(2), {}));
+  EXPECT_FALSE(fs::exists(directory / "trials.db.corrupt-1"));
+}
+
+// ---- Looking -------------------------------------------------------------------------------------------------------
+
+TEST(Looking, BeginsNothing) {
+  const TemporaryDirectory directory;
+  for (const auto* name : {"trials.db", "a/b/trials.db"}) {
+    const auto database = Database::look(directory / name);
+    EXPECT_TRUE(database->list({}).empty());
+    EXPECT_TRUE(database->file().empty());
+    expect_works(*database);
+  }
+  EXPECT_EQ(directory.names(), Names{});
+  test::write_file(directory / "empty.db", "");
+  EXPECT_TRUE(Database::look(directory / "empty.db")->list({}).empty());
+  EXPECT_EQ(fs::file_size(directory / "empty.db"), 0U);
+}
+
+TEST(Looking, LeavesEverythingAsItWas) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  record_one(*Database::open(file, no_warnings()), key_of(1), trial_of("csr", {}, 1e-3));
+  const auto content = test::read_file(file);
+  const auto changed_at = fs::last_write_time(directory.path());
+  const auto database = Database::look(file);
+  EXPECT_TRUE(database->winner(key_of(1), {}));
+  expect_works(*database);
+  EXPECT_EQ(fs::last_write_time(directory.path()), changed_at) << "no file was made beside it, not even for a moment";
+  EXPECT_TRUE(test::read_file(file) == content);
+}
+
+TEST(Looking, SeesWhatIsStillInTheLog) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  const auto leave_a_log = [&] {
+    record_one(*Database::open(file, {}), key_of(1), trial_of("csr", {}, 1e-3));
+    const auto database = Database::open(file, {});
+    record_one(*database, key_of(2), trial_of("csr", {}, 1e-3));
+    kill(getpid(), SIGKILL);
+    return 0;
+  };
+  ChildProcess(leave_a_log).wait();
+  const auto log = test::read_file(file.string() + "-wal");
+  ASSERT_FALSE(log.empty());
+  const auto content = test::read_file(file);
+  EXPECT_TRUE(Database::look(file)->winner(key_of(2), {}));
+  EXPECT_TRUE(test::read_file(file) == content);
+  EXPECT_TRUE(test::read_file(file.string() + "-wal") == log);
+}
+
+TEST(Looking, ReadsAnOlderSchemaAndLeavesItOld) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  Database::open(file, no_warnings());
+  test::change_file(file, "DROP TABLE coefficient; PRAGMA user_version = 2");
+  const auto content = test::read_file(file);
+  EXPECT_TRUE(Database::look(file)->coefficients("host", "a cpu").empty());
+  EXPECT_TRUE(test::read_file(file) == content);
+}
+
+TEST(Looking, DamageIsAnErrorAndStays) {
+  const TemporaryDirectory directory;
+  const auto content = damaged_database();
+  test::write_file(directory / "trials.db", content);
+  EXPECT_THROW(Database::look(directory / "trials.db"), Error);
+  EXPECT_EQ(directory.names(), Names{"trials.db"});
+  EXPECT_TRUE(test::read_file(directory / "trials.db") == content);
+}
+
+TEST(Memory, HasANameToo) {
+  for (const auto& database : {Database::open(":memory:", no_warnings()), Database::look(":memory:")}) {
+    EXPECT_TRUE(database->file().empty());
+    expect_works(*database);
+  }
+  EXPECT_FALSE(fs::exists(":memory:"));
+}
+
 // ---- Damage --------------------------------------------------------------------------------------------------------
 
 void expect_set_aside(const TemporaryDirectory& directory, const std::string& name, const std::string& content) {
@@ -268,15 +451,13 @@ void expect_set_aside(const TemporaryDirectory& directory, const std::string& na
   EXPECT_TRUE(Database::open(directory / "trials.db", no_warnings())->winner(key_of(77), {}));
 }
 
-TEST(Damage, TextIsSetAside) {
+TEST(Damage, OfOursIsSetAside) {
   const TemporaryDirectory directory;
   for (int i = 1; i <= 3; ++i) {
-    const auto content = "shopping list " + std::to_string(i) + "\n";
+    const auto content = damaged_database(std::to_string(i));
     test::write_file(directory / "trials.db", content);
     expect_set_aside(directory, "trials.db.corrupt-" + std::to_string(i), content);
   }
-  EXPECT_EQ(directory.names(),
-            (Names{"trials.db", "trials.db.corrupt-1", "trials.db.corrupt-2", "trials.db.corrupt-3"}));
 }
 
 TEST(Damage, ATruncatedFileIsSetAside) {
@@ -301,9 +482,9 @@ TEST(Damage, ABrokenSchemaIsSetAside) {
 
 TEST(Damage, TheLogGoesWithTheFile) {
   const TemporaryDirectory directory;
-  test::write_file(directory / "trials.db", "rubbish");
+  test::write_file(directory / "trials.db", damaged_database());
   test::write_file(directory / "trials.db-wal", "rubbish too");
-  expect_set_aside(directory, "trials.db.corrupt-1", "rubbish");
+  expect_set_aside(directory, "trials.db.corrupt-1", damaged_database());
   EXPECT_TRUE(test::read_file(directory / "trials.db.corrupt-1-wal") == "rubbish too");
   EXPECT_EQ(directory.names(),
             (Names{"trials.db", "trials.db.corrupt-1", "trials.db.corrupt-1-wal", "trials.db.corrupt-1-shm"}));
@@ -336,7 +517,7 @@ TEST(Damage, FoundLaterIsSetAsideToo) {
 TEST(Damage, ThatCannotBeSetAsideMeansMemory) {
   const TemporaryDirectory directory;
   const auto file = directory / "trials.db";
-  test::write_file(file, "text");
+  test::write_file(file, damaged_database());
   fs::permissions(directory.path(), fs::perms{0555});
   const auto try_it = [&] {
     give_up_root();
@@ -355,7 +536,7 @@ TEST(Damage, IsSetAsideOnceByManyProcesses) {
   for (int round = 0; round < rounds; ++round) {
     const TemporaryDirectory directory;
     const auto file = directory / "trials.db";
-    test::write_file(file, "text");
+    test::write_file(file, damaged_database());
     test::run_together(processes, [&](int process) {
       const auto database = Database::open(file, {});
       record_one(*database, key_of(1), trial_of("csr", {{"process", process}}, 1e-3));
@@ -363,8 +544,8 @@ TEST(Damage, IsSetAsideOnceByManyProcesses) {
     });
     // Processes that end at the same moment may leave their log; whoever comes next finishes it.
     EXPECT_EQ(Database::open(file, no_warnings())->trials(key_of(1), {}).size(), static_cast<std::size_t>(processes));
-    EXPECT_EQ(directory.names(), (Names{"trials.db", "trials.db.corrupt-1"}));
-    EXPECT_EQ(test::read_file(directory / "trials.db.corrupt-1"), "text");
+    EXPECT_FALSE(directory.names().contains("trials.db.corrupt-2"));
+    EXPECT_TRUE(test::read_file(directory / "trials.db.corrupt-1") == damaged_database());
   }
 }
 

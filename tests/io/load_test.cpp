@@ -157,6 +157,33 @@ TEST_F(Load, TakesTheMatrixOfItsOwnNameFromAnArchive) {
   EXPECT_EQ(load_error(none), none + ": no .mtx file in this archive");
 }
 
+TEST_F(Load, PassesOverMembersThatHoldNothing) {
+  const auto empty =
+      pack("empty.tar", ARCHIVE_FILTER_NONE, true, {{"a.mtx", ""}, {"empty.mtx", ""}, {"b.mtx", one_value(2)}});
+  EXPECT_EQ(load_matrix<double>(empty).values, std::vector<double>{2});
+  const auto nothing = pack("nothing.tar", ARCHIVE_FILTER_NONE, true, {{"a.mtx", ""}});
+  EXPECT_EQ(load_error(nothing), nothing + ": every .mtx file in this archive is empty");
+
+  const Packer packer(archive_write_new());
+  archive_write_set_format_pax_restricted(packer.get());
+  ASSERT_EQ(archive_write_open_filename(packer.get(), path("link.tar").c_str()), ARCHIVE_OK);
+  const std::unique_ptr<archive_entry, decltype([](archive_entry* entry) { archive_entry_free(entry); })> entry(
+      archive_entry_new());
+  archive_entry_set_pathname(entry.get(), "link.mtx");
+  archive_entry_set_filetype(entry.get(), AE_IFLNK);
+  archive_entry_set_symlink(entry.get(), "elsewhere.mtx");
+  ASSERT_EQ(archive_write_header(packer.get(), entry.get()), ARCHIVE_OK);
+  archive_entry_clear(entry.get());
+  const auto text = one_value(3);
+  archive_entry_set_pathname(entry.get(), "matrix.mtx");
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_size(entry.get(), static_cast<la_int64_t>(text.size()));
+  ASSERT_EQ(archive_write_header(packer.get(), entry.get()), ARCHIVE_OK);
+  ASSERT_EQ(archive_write_data(packer.get(), text.data(), text.size()), static_cast<la_ssize_t>(text.size()));
+  ASSERT_EQ(archive_write_close(packer.get()), ARCHIVE_OK);
+  EXPECT_EQ(load_matrix<double>(path("link.tar")).values, std::vector<double>{3});
+}
+
 TEST_F(Load, MissingEmptyAndUnsuitableFiles) {
   EXPECT_EQ(load_error(path("missing.mtx")), path("missing.mtx") + ": no such file");
   EXPECT_EQ(load_error(path("")), path("") + ": is a directory");

@@ -139,17 +139,24 @@ TEST_F(BadInput, DatabaseThatCannotBeWrittenIsAWarning) {
   EXPECT_EQ(finished.json_lines().size(), 1U);
 }
 
-TEST_F(BadInput, DatabaseThatIsATextIsSetAside) {
+TEST_F(BadInput, DatabaseThatIsNoneIsLeftAlone) {
   const std::string text = "These are my notes, and no database.\n";
   const auto file = write("notes.db", text);
-  const auto finished = tune({"gen:grid2d:8", "--db", file});
-  expect_one_error(finished, 0, "warning: database");
-  ASSERT_EQ(finished.json_lines().size(), 1U);
-  EXPECT_EQ(read("notes.db.corrupt-1"), text);
-
-  const auto again = tune({"gen:grid2d:8", "--db", file});
-  EXPECT_EQ(again.err, "");
-  EXPECT_EQ(again.json_lines().at(0)["from_database"], true);
+  const std::vector<std::vector<std::string>> commands = {
+      {"tune", "--backend", "host", "gen:grid2d:8"},
+      {"bench", "--backend", "host", "gen:grid2d:8"},
+      {"explain", "--backend", "host", "--effort", "cached", "gen:grid2d:8"},
+      {"db", "list"},
+      {"db", "show", "gen:grid2d:8"},
+      {"db", "fit", "--backend", "host"},
+      {"db", "forget", "--all", "--yes"}};
+  for (auto words : commands) {
+    words.insert(words.end(), {"--db", file});
+    const auto finished = run(words);
+    expect_one_error(finished, 2, "cannot use database " + file + ": it is no database");
+    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(read("notes.db"), text);
+  }
 }
 
 TEST_F(BadInput, CudaWithoutADeviceIsAnError) {

@@ -1,5 +1,6 @@
 // The subcommands that measure nothing.
 #include "autospmv/version.h"
+#include "db/database.hpp"
 #include "tests/tools/program.hpp"
 
 namespace autospmv::test {
@@ -90,10 +91,14 @@ TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
     words.insert(words.begin(), {"db", "forget", "--json", "--db", path("trials.db")});
     return run(std::move(words));
   };
-  const auto trials = tune({"gen:grid2d:7", "gen:grid2d:8"}).json_lines().at(0)["trials"];
+  const int trials = tune({"gen:grid2d:7", "gen:grid2d:8"}).json_lines().at(0)["trials"];
   const auto forgotten = forget({"--matrix", "gen:grid2d:7"});
   EXPECT_EQ(forgotten.exit_code, 0) << forgotten.err;
-  EXPECT_EQ(forgotten.json_lines().at(0), (Json{{"matrices", 1}, {"trials", trials}, {"tunings", 1}, {"suspects", 0}}));
+  const auto counts = forgotten.json_lines().at(0);
+  EXPECT_EQ(counts["matrices"], 1);
+  EXPECT_EQ(counts["tunings"], 1);
+  EXPECT_EQ(counts["suspects"], 0);
+  EXPECT_GE(counts["trials"], trials) << "those that could win were measured twice";
   EXPECT_EQ(tune({"gen:grid2d:8"}).json_lines().at(0)["from_database"], true);
   EXPECT_EQ(tune({"gen:grid2d:7"}).json_lines().at(0)["from_database"], false);
 
@@ -102,6 +107,51 @@ TEST_F(Inspect, WhatIsForgottenIsTunedAgain) {
   EXPECT_EQ(forget({"--suspects"}).exit_code, 0);
   EXPECT_EQ(forget({"--all", "--yes"}).json_lines().at(0)["matrices"], 2);
   EXPECT_EQ(run({"db", "list", "--json", "--db", path("trials.db")}).json_lines().at(0), Json::array());
+}
+
+TEST_F(Inspect, NothingInADatabaseSteersTheTerminal) {
+  const auto file = path("trials.db");
+  const std::string evil = "\x1b]0;title\x07\u009b2J\r\n";
+  {
+    const auto database = Database::open(file, {});
+    const TrialKey key{{1, 2}, "double" + evil, "n", "host" + evil, "cpu" + evil, "gcc" + evil, evil, "0" + evil};
+    TrialRecord trial{{"csr" + evil, {}}, 1, true, {}};
+    trial.measurement.detail = evil;
+    database->record(key, {"matrix" + evil, 1, 1, 1, 1, {}}, std::vector{trial});
+    const auto fingerprint = key.pattern.text();
+    for (const auto& words : {std::vector<std::string>{"list"},
+                              {"list", "--json"},
+                              {"show", fingerprint},
+                              {"show", fingerprint, "--json"}}) {
+      auto all = words;
+      all.insert(all.begin(), "db");
+      all.insert(all.end(), {"--db", file});
+      const auto finished = run(all);
+      EXPECT_EQ(finished.exit_code, 0) << finished.err;
+      EXPECT_NE(finished.out.find("matrix"), std::string::npos);
+      for (const char c : finished.out) {
+        EXPECT_TRUE(c == '\n' || (c >= ' ' && c < '\x7f')) << static_cast<int>(c) << " in " << words.front();
+      }
+    }
+  }
+}
+
+TEST_F(Inspect, LookingMakesNoFile) {
+  const auto file = path("folder/trials.db");
+  EXPECT_EQ(run({"db", "list", "--json", "--db", file}).json_lines().at(0), Json::array());
+  EXPECT_EQ(run({"db", "show", "gen:grid2d:7", "--db", file}).exit_code, 1);
+  expect_one_error(run({"db", "forget", "--all", "--yes", "--db", file}), 1, "there is no database");
+  for (const auto* effort : {"cached", "estimate"}) {
+    EXPECT_EQ(run({"explain", "--backend", "host", "--effort", effort, "--db", file, "gen:grid2d:7"}).exit_code, 0);
+    EXPECT_EQ(run({"tune", "--backend", "host", "--effort", effort, "--db", file, "gen:grid2d:7"}).exit_code, 0);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("folder")));
+}
+
+TEST_F(Inspect, MemoryHasANameToo) {
+  EXPECT_EQ(tune({"gen:grid2d:7", "--db", ":memory:"}).json_lines().at(0)["from_database"], false);
+  EXPECT_EQ(run({"db", "list", "--json", "--db", ":memory:"}).json_lines().at(0), Json::array());
+  EXPECT_FALSE(std::filesystem::exists(":memory:"));
 }
 
 TEST_F(Inspect, WhatCannotBeForgottenIsAnError) {

@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -67,14 +70,27 @@ class ProgramTest : public testing::Test {
 
   /// `input` is a file.
   [[nodiscard]] Finished run(std::vector<std::string> words, const std::string& input = "/dev/null") const {
+    return end(start(std::move(words), input));
+  }
+
+  /// The same, with a signal after a while.
+  [[nodiscard]] Finished run_until(std::vector<std::string> words, std::chrono::microseconds moment, int signal) const {
+    const auto child = start(std::move(words), "/dev/null");
+    std::this_thread::sleep_for(moment);
+    kill(child, signal);  // a child that has ended already is still there to be waited for
+    return end(child);
+  }
+
+  /// Begins a run that end() waits for.
+  [[nodiscard]] pid_t start(std::vector<std::string> words, const std::string& input = "/dev/null") const {
     words.insert(words.begin(), AUTOSPMV_PROGRAM);
-    return run_command(std::move(words), input);
+    return start_command(std::move(words), input);
   }
 
   /// By a shell that is given this script, with the program and its words as arguments: 'ulimit -n 9; exec "$0" "$@"'.
   [[nodiscard]] Finished run_in_shell(const std::string& script, std::vector<std::string> words) const {
     words.insert(words.begin(), {"/bin/sh", "-c", script, AUTOSPMV_PROGRAM});
-    return run_command(std::move(words), "/dev/null");
+    return end(start_command(std::move(words), "/dev/null"));
   }
 
   /// Tunes on the host; gives JSON.
@@ -86,9 +102,19 @@ class ProgramTest : public testing::Test {
     return run(std::move(words), input);
   }
 
+  [[nodiscard]] Finished end(pid_t child) const {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+            .out = read("stdout"),
+            .err = read("stderr")};
+  }
+
  private:
   // The first word is the program.
-  [[nodiscard]] Finished run_command(std::vector<std::string> words, const std::string& input) const {
+  [[nodiscard]] pid_t start_command(std::vector<std::string> words, const std::string& input) const {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (auto& word : words) arguments.push_back(word.data());
@@ -106,14 +132,7 @@ class ProgramTest : public testing::Test {
     const int failed = posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) throw std::runtime_error("the program cannot be started: " + words.front());
-
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-            .out = read("stdout"),
-            .err = read("stderr")};
+    return child;
   }
 
   std::filesystem::path directory_;

@@ -8,6 +8,7 @@
 
 #include <autospmv/autospmv.hpp>
 
+#include "core/array.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/tuner.hpp"
 
@@ -37,6 +38,24 @@ TEST(Plan, Multiplies) {
   EXPECT_THROW(plan(ramp(3), y), InvalidArgument);
   std::vector<double> short_y(3);
   EXPECT_THROW(plan(x, short_y), InvalidArgument);
+}
+
+TEST(Plan, RefusesVectorsOfAnotherGpu) {
+  const auto devices = cuda_devices();
+  if (devices.size() < 2) GTEST_SKIP() << "there are no two GPUs";
+  auto options = host_options();
+  options.device = devices[0];
+  const Context context(options);
+  const auto matrix = make_matrix<double>("gen:pde:8");
+  const auto plan = make_plan(matrix, context);
+  const Array<double> x(static_cast<std::size_t>(matrix.cols()), devices[1]);
+  Array<double> y(static_cast<std::size_t>(matrix.rows()), devices[1]);
+  try {
+    plan({x.data(), x.size()}, {y.data(), y.size()});
+    FAIL() << "it was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "y lies on CUDA device 1, but the plan's products run on device 0");
+  }
 }
 
 TEST(Plan, IsOneOfItsOwn) {

@@ -171,6 +171,55 @@ TEST(Tune, WhatWasDisturbedIsTriedAgain) {
   EXPECT_EQ(trial_of(disturbed.candidate, known), nullptr);
 }
 
+// A winner as somebody may have written it into a file.
+TrialRecord forged(const Candidate& candidate) {
+  TrialRecord lie{candidate, find_format<double>(candidate.format)->info().version, true, {}};
+  lie.measurement.outcome = Outcome::passed;
+  lie.measurement.warm = {1e-12, 1e-12, 1e-12, 5};
+  return lie;
+}
+
+TEST(Tune, BytesAreThoseOfWhatWasBuilt) {
+  auto options = host_options();
+  options.effort = Effort::cached;
+  options.limits.memory_factor = 0.5;
+  const Context context(options);
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  auto measured = host_options();
+  measured.effort = Effort::exhaustive;
+  std::optional<TrialRecord> lie;
+  for (const auto& trial : tune(matrix, Context(measured)).trials) {
+    if (trial.measurement.outcome != Outcome::passed) continue;
+    if (!lie && trial.measurement.bytes > data_of(matrix).on({}).bytes()) lie = forged(trial.candidate);
+  }
+  ASSERT_TRUE(lie);
+  const MatrixRecord described{"", matrix.rows(), matrix.cols(), matrix.nnz(), data_of(matrix).on({}).bytes(), {}};
+  auto& database = service_of(context).database();
+  database.record(key_of(matrix, context), described, std::vector{*lie});
+  ASSERT_TRUE(database.winner(key_of(matrix, context), options.limits, format_catalogue())) << "it passes for one";
+  const auto strict = tune(matrix, context);
+  EXPECT_NE(strict.plan->choice().candidate, lie->candidate);
+  EXPECT_EQ(strict.plan->bytes(), 0);
+
+  options.limits = {};
+  const auto free = tune(matrix, context, {.limits = options.limits});
+  ASSERT_TRUE(free.winner);
+  EXPECT_EQ(free.winner->candidate, lie->candidate);
+  EXPECT_EQ(free.winner->measurement.bytes, free.plan->bytes()) << "not what the row says";
+}
+
+TEST(CouldWin, AsksTheFormatForDeterminism) {
+  Device device;
+  device.backend = Backend::cuda;
+  // Its rows that span shares are added up by atomics.
+  const auto lie = forged({"coo_balanced", {{"fixup", 1}}});
+  EXPECT_TRUE(could_win<double>(lie, 1, {}, device));
+  EXPECT_FALSE(could_win<double>(lie, 1, {.deterministic = true}, device));
+  auto unknown = lie;
+  unknown.candidate.format = "nosuch";
+  EXPECT_FALSE(could_win<double>(unknown, 1, {.deterministic = true}, device));
+}
+
 TEST(AllProspects, AreThereForASearch) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(data_of(matrix).on({}), Place{});
