@@ -13,9 +13,9 @@
 
 #include "core/error.hpp"
 #include "core/parallel.hpp"
+#include "core/printable.hpp"
 #include "core/random.hpp"
 #include "io/assemble.hpp"
-#include "io/printable.hpp"
 #include "io/twin.hpp"
 
 namespace autospmv {
@@ -565,7 +565,7 @@ HostCsr<T> generate(std::string_view spec, std::int64_t most_bytes) {
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(printable(spec) + ": " + error.what() + "; usage: " + usage);
   } catch (const std::bad_alloc&) {
-    throw Error(printable(spec) + ": not enough memory");
+    throw Error(printable(spec) + ": out of memory");
   }
 }
 

@@ -14,9 +14,9 @@
 
 #include "core/array.hpp"
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "io/archive.hpp"
 #include "io/assemble.hpp"
-#include "io/printable.hpp"
 
 namespace autospmv {
 
@@ -540,7 +540,7 @@ HostCsr<T> parse_matrix_market(std::span<const char> text, const std::string& na
     const auto header = read_header<T>(text, name);
     return BodyReader<T>(header, text, name).read();
   } catch (const std::bad_alloc&) {
-    throw Error(name + ": not enough memory for this matrix");
+    throw Error(name + ": out of memory");
   }
 }
 

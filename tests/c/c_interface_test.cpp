@@ -272,7 +272,7 @@ TEST_F(CInterface, ADatabaseOfAnotherProgramIsAnError) {
   ASSERT_EQ(sqlite3_exec(other, "CREATE TABLE t(a)", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(other);
   autospmv_context* context = nullptr;
-  expect_failure(autospmv_context_create(("device=host database=" + file).c_str(), &context), AUTOSPMV_ERROR,
+  expect_failure(autospmv_context_create(("device=host database=" + file).c_str(), &context), AUTOSPMV_INVALID,
                  "another program");
 }
 

@@ -271,10 +271,11 @@ TEST(Generators, BadSpecsNameTheSpecAndTheUsage) {
 }
 
 TEST(Generators, ErrorsAreOneLineWhateverTheSpecHolds) {
-  EXPECT_EQ(error_of("gen:p\nde:5"),
-            "gen:p?de:5: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded, "
-            "twin; usage: gen:KIND:ARGS");
-  EXPECT_EQ(error_of("gen:pde:\xff"), "gen:pde:?: '?' is not an integer of at least 1; usage: gen:pde:N");
+  EXPECT_EQ(
+      error_of("gen:p\nde:5"),
+      "gen:p\\x0ade:5: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded, "
+      "twin; usage: gen:KIND:ARGS");
+  EXPECT_EQ(error_of("gen:pde:\xff"), "gen:pde:\\xff: '\\xff' is not an integer of at least 1; usage: gen:pde:N");
 }
 
 TEST(Generators, TakeNoMoreThanTheyMay) {

@@ -55,8 +55,11 @@ class FaultyOperator final : public Operator<double> {
   [[nodiscard]] std::int64_t bytes() const override { return 0; }
 
  private:
-  // To the other of two processors, if there are two.
+  // To the other of two processors, if there are two. It takes long enough for a sample of its own.
   void move_on() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+    while (std::chrono::steady_clock::now() < end) {
+    }
     cpu_set_t processor;
     CPU_ZERO(&processor);
     CPU_SET(static_cast<std::size_t>(++products_ % 2), &processor);
