@@ -272,7 +272,7 @@ class Csr5 final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr5",
-        .version = 1,
+        .version = 2,
         .summary = "nonzeros in transposed tiles of 32 x sigma, segmented sum",
         .paper =
             "Liu, Vinter, \"CSR5: an efficient storage format for cross-platform sparse matrix-vector "

@@ -127,7 +127,7 @@ class CsrBound final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_bound",
-        .version = 1,
+        .version = 2,
         .summary = "CSR in fragments of equally many nonzeros, a block of threads each",
         .paper =
             "Yin, Zhang, Xu, Hu, He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 5.2: "

@@ -19,7 +19,7 @@ class Ell final : public SlicedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "ell",
-        .version = 1,
+        .version = 2,
         .summary = "ELLPACK: every row padded to the longest",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

@@ -19,7 +19,7 @@ class EllG final : public SlicedFormat<T> {
  public:
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{.name = "ell_g",
-                                 .version = 1,
+                                 .version = 2,
                                  .summary = "ELLPACK with row lengths, unrolled, 1 or 2 threads a row on the same data",
                                  .paper =
                                      "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse "

@@ -19,7 +19,7 @@ class EllrT final : public SlicedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "ellr_t",
-        .version = 3,
+        .version = 4,
         .summary = "ELLPACK-R with row lengths, T threads a row",
         .paper =
             "Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector product "

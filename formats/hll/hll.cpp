@@ -19,7 +19,7 @@ class Hll final : public SlicedFormat<T> {
  public:
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{.name = "hll",
-                                 .version = 1,
+                                 .version = 2,
                                  .summary = "hacked ELLPACK: ELLPACK in hacks of a multiple of 32 rows",
                                  .paper =
                                      "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse "

@@ -140,7 +140,7 @@ class Hyb final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hyb",
-        .version = 4,
+        .version = 5,
         .summary = "ELLPACK of width K and the rest in coordinates",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

@@ -20,7 +20,7 @@ class SlicedEll final : public SlicedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "sliced_ell",
-        .version = 1,
+        .version = 2,
         .summary = "sliced ELLPACK: slices of S rows, T threads a row",
         .paper =
             "Monakov, Lokhmotov, Avetisyan, \"Automatically tuning sparse matrix-vector multiplication for GPU "
