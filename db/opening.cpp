@@ -201,6 +201,8 @@ auto naming(const fs::path& file, const Body& body) {
   const auto sentence = [&](const char* reason) { return "cannot use database " + file.string() + ": " + reason; };
   try {
     return body();
+  } catch (const OutOfMemory&) {
+    throw;
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(sentence(error.what()));
   } catch (const Error& error) {
