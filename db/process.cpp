@@ -49,8 +49,9 @@ std::string host_name() {
 // Two containers of one host may share a file and have processes of the same ids, of which neither sees the other's.
 std::string process_namespace() {
   std::error_code unknown;
-  const auto name = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
-  return unknown ? std::string() : " " + name.string();
+  std::string name = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+  if (!unknown) name.insert(name.begin(), ' ');
+  return name;
 }
 
 }  // namespace
