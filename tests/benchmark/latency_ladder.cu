@@ -606,15 +606,16 @@ Times measure(const Rung& rung, const View& view, const Device& device) {
   constexpr double as_long_as_it_gets = 1;  // 100 repetitions
   constexpr int warm_samples = 9;
   constexpr int loop_samples = 5;
+  Patience patience;
   const auto product = make_timed_product(
       device, [&](Stream stream) { rung.launch(view, stream); },
-      rung.launches > 1 ? long_sample_seconds : as_long_as_it_gets);
-  std::vector<double> warm;
-  std::vector<double> loop;
-  for (int i = 0; i < warm_samples; ++i) warm.push_back(product->warm_sample());
-  for (int i = 0; i < loop_samples; ++i) loop.push_back(product->loop_sample());
+      rung.launches > 1 ? long_sample_seconds : as_long_as_it_gets, patience);
+  Samples warm;
+  Samples loop;
+  for (int i = 0; i < warm_samples; ++i) warm.add(product->warm_sample());
+  for (int i = 0; i < loop_samples; ++i) loop.add(product->loop_sample());
   const double us = 1e6 / rung.launches;
-  return {summarize(warm).median * us, summarize(loop).median * us};
+  return {warm.timing().median * us, loop.timing().median * us};
 }
 
 void print_number(int width, int decimals, double number) {
@@ -689,7 +690,7 @@ void run() {
   int major = 0;
   cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.ordinal));
   std::printf("%s, toolkit %s, driver %s, copy %.0f GB/s\n", device.name.c_str(), device.toolkit.c_str(),
-              device.driver.c_str(), measure_copy_bandwidth(device) * 1e-9);
+              device.driver.c_str(), measure_copy_bandwidth(device).bytes_a_second * 1e-9);
   climb<1>(device, major >= 9);
   climb<4>(device, major >= 9);
   climb<32>(device, major >= 9);
