@@ -54,7 +54,7 @@ Logger make_logger(bool quiet) {
 
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && on_terminal()) {}
 
-void ProgressLine::show(std::string_view text) {
+void ProgressLine::show(std::string_view text) const {
   if (!enabled_) return;
   line_stands = true;
   std::cerr << erase_line << printable(text).substr(0, terminal_width() - 1) << std::flush;

@@ -28,7 +28,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void show(std::string_view text);
+  void show(std::string_view text) const;
   void clear();
 
   /// What work(options) returns, where the options are those of trials on the matrix of this label: how far they are

@@ -79,13 +79,13 @@ class Online<T>::Product {
 };
 
 template <class T>
-Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first,
+Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, const TrialRecord& first,
                   std::unique_ptr<LiveOperator<T>>&& op)
     : service_(std::move(service)), device_(service_->device()), place_(device_), task_(std::move(task)) {
   updating_.reserve(1);
   runners_.push_back(std::make_unique<Runner>());
   best_ = runners_.front().get();
-  best_->record = std::move(first);
+  best_->record = first;
   best_->op = std::move(op);
 }
 

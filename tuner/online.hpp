@@ -57,7 +57,7 @@ template <class T>
 class Online final : public Ongoing, public std::enable_shared_from_this<Online<T>> {
  public:
   /// `first` is used until something faster was found. Takes the operator only where nothing is thrown.
-  Online(std::shared_ptr<Service> service, OnlineTask<T> task, TrialRecord first,
+  Online(std::shared_ptr<Service> service, OnlineTask<T> task, const TrialRecord& first,
          std::unique_ptr<LiveOperator<T>>&& op);
 
   /// Starts the search, once this is shared.

@@ -397,12 +397,15 @@ std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort 
                                     const SearchRules& rules) {
   if (effort != Effort::measure && effort != Effort::exhaustive) return std::make_unique<InOrder>(Wanted{});
   auto [wanted, doubted] = wanted_of(prospects, limits);
-  const auto search = [&]() -> std::unique_ptr<Search> {
-    if (effort == Effort::exhaustive || wanted.empty()) return std::make_unique<InOrder>(std::move(wanted));
-    if (is_blind(wanted)) return std::make_unique<InOrder>(blind_order(wanted, rules));
-    return std::make_unique<ShortList>(wanted, limits, rules);
-  };
-  return with_doubted(search(), std::move(doubted));
+  std::unique_ptr<Search> search;
+  if (effort == Effort::exhaustive || wanted.empty()) {
+    search = std::make_unique<InOrder>(std::move(wanted));
+  } else if (is_blind(wanted)) {
+    search = std::make_unique<InOrder>(blind_order(wanted, rules));
+  } else {
+    search = std::make_unique<ShortList>(wanted, limits, rules);
+  }
+  return with_doubted(std::move(search), std::move(doubted));
 }
 
 std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,

@@ -17,6 +17,7 @@ std::string good_file() {
   {
     db::Connection connection(file, db::Access::write);
     connection.execute("PRAGMA page_size = 512");
+    connection.execute("PRAGMA application_id = 0x6173706d");  // else it is anybody's
     connection.execute("VACUUM");
   }
   {
