@@ -80,6 +80,7 @@ Timing summarize(std::vector<double> seconds);
 class Samples {
  public:
   void add(const Sample& sample) { (sample.disturbed ? disturbed_ : undisturbed_).push_back(sample.seconds); }
+  [[nodiscard]] bool any_undisturbed() const { return !undisturbed_.empty(); }
   [[nodiscard]] bool all_disturbed() const { return undisturbed_.empty() && !disturbed_.empty(); }
   [[nodiscard]] Timing timing() const { return summarize(undisturbed_.empty() ? disturbed_ : undisturbed_); }
   /// There are undisturbed ones whose quartiles are close enough, for how many there are, to tell candidates

@@ -31,6 +31,8 @@ Timing timing_of(int count, const StopFlag* stop, const Take& take) {
 constexpr double doubt_of_disturbed = 3;
 // What a conversion may turn out to take of the time it took first.
 constexpr double least_conversion = 0.3;
+// How much slower the machine may be at one time than at another.
+constexpr double most_change_of_speed = 2;
 // How much the median of a few rounds may be off.
 constexpr double doubt_of_rounds = 1.05;
 
@@ -42,13 +44,24 @@ struct Session<T>::Trial {
   std::unique_ptr<Operator<T>> op;
   std::unique_ptr<TimedProduct> timed;
   Samples warm;
+  std::vector<double> others;  // what products of other conversions of it take over this one's
   bool baseline = false;
+  bool spared = false;    // slower than the best, but not beside it
+  std::size_t index = 0;  // of the trial
 
   [[nodiscard]] bool running() const { return timed != nullptr; }
   [[nodiscard]] double median() const { return record.measurement.warm.median; }
   [[nodiscard]] bool disturbed() const { return record.measurement.outcome == Outcome::disturbed; }
   void update_median() {
     record.measurement.warm = warm.timing();
+    if (!others.empty()) {
+      auto ratios = others;
+      ratios.push_back(1);
+      auto& timing = record.measurement.warm;
+      timing.median *= summarize(std::move(ratios)).median;
+      timing.low_quartile = std::min(timing.low_quartile, timing.median);
+      timing.high_quartile = std::max(timing.high_quartile, timing.median);
+    }
     record.measurement.outcome = warm.all_disturbed() ? Outcome::disturbed : Outcome::passed;
   }
 };
@@ -69,8 +82,8 @@ template <class T>
 Session<T>::~Session() = default;
 
 template <class T>
-Launch Session<T>::launch_of(const Trial& trial) const {
-  const auto* op = trial.op.get();
+Launch Session<T>::launch_of(const Operator<T>& product) const {
+  const auto* op = &product;
   auto* verifier = verifier_.get();
   return [op, verifier](Stream stream) { op->apply(T{1}, verifier->x(), T{0}, verifier->y(), stream); };
 }
@@ -83,7 +96,7 @@ double Session<T>::glance_limit() const {
 
 template <class T>
 void Session<T>::first_look(Trial& trial) {
-  trial.timed = make_timed_product(device_, launch_of(trial), rules_.sample_seconds, patience_);
+  trial.timed = make_timed_product(device_, launch_of(*trial.op), rules_.sample_seconds, patience_);
   for (int i = 0; i < rules_.first_look_samples; ++i) {
     give_up_if(watch_.stop);
     trial.warm.add(trial.timed->warm_sample());
@@ -102,19 +115,33 @@ template <class T>
 void Session<T>::doubt_glance(Trial& trial) {
   if (device_.backend != Backend::host) return;
   const double limit = glance_limit();
-  const auto sample = time_least([launch = launch_of(trial)] { launch({}); }, 1, patience_);
+  const auto sample = time_least([launch = launch_of(*trial.op)] { launch({}); }, 1, patience_);
   trial.record.measurement.warm = {};
   if (sample.seconds > limit) trial.record.measurement.warm = summarize({sample.seconds});
 }
 
 template <class T>
-void Session<T>::convert_again(Trial& trial) {
+void Session<T>::convert_again(Trial& trial, int samples) {
   auto& measurement = trial.record.measurement;
   if (measurement.bytes > free_memory(device_) / memory_share) return;
   try {
     Measurement again;
-    if (convert(matrix_, trial.record.candidate, device_, formats_, again) == nullptr) return;
+    const auto op = convert(matrix_, trial.record.candidate, device_, formats_, again);
+    if (op == nullptr) return;
     measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
+    if (samples == 0 || measurement.bytes == 0) return;
+    const auto timed = make_timed_product(device_, launch_of(*op), rules_.sample_seconds, patience_);
+    Samples of_first;
+    Samples of_other;
+    for (int i = 0; i < samples; ++i) {
+      give_up_if(watch_.stop);
+      of_first.add(trial.timed->warm_sample());
+      of_other.add(timed->warm_sample());
+    }
+    if (of_first.all_disturbed() || of_other.all_disturbed()) return;
+    trial.others.push_back(of_other.timing().median / of_first.timing().median);
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception&) {
     // There may be no room for a second one. A sticky error, which would fail every later trial too, is thrown here.
     synchronize(device_);
@@ -127,7 +154,7 @@ template <class T>
 void Session<T>::convert_again_if_slow(Trial& trial, const Prospect& prospect) {
   constexpr double surprising = 2;  // times what was expected
   const double expected = prospect.prediction.setup_seconds;
-  if (expected > 0 && trial.record.measurement.setup_seconds > surprising * expected) convert_again(trial);
+  if (expected > 0 && trial.record.measurement.setup_seconds > surprising * expected) convert_again(trial, 0);
 }
 
 template <class T>
@@ -138,6 +165,7 @@ TrialRecord Session<T>::attempt(const Prospect& prospect) {
   begun->record.format_version = prospect.format_version;
   begun->record.deterministic = prospect.deterministic;
   begun->baseline = prospect.baseline;
+  begun->index = trials_.size();
   trials_.push_back(std::move(begun));
   auto& trial = *trials_.back();
   try {
@@ -179,10 +207,26 @@ bool Session<T>::may_win(const Trial& trial) const {
   return trial.median() <= std::max(cut, doubt_of_disturbed) * best;
 }
 
+// The machine may have been slower while it was looked at than while the best was.
+template <class T>
+bool Session<T>::is_slow_beside_best(Trial& trial) {
+  if (device_.backend != Backend::host) return true;
+  const auto others = kept();
+  const auto best = std::min_element(others.begin(), others.end(),
+                                     [](const Trial* a, const Trial* b) { return a->median() < b->median(); });
+  if (*best == &trial || trial.median() > most_change_of_speed * rules_.cut_factor * (*best)->median()) return true;
+  const auto of_best = (*best)->timed->warm_sample();
+  const auto of_trial = trial.timed->warm_sample();
+  if (of_best.disturbed || of_trial.disturbed) return true;
+  return of_trial.seconds > rules_.cut_factor * of_best.seconds;
+}
+
 template <class T>
 void Session<T>::drop_the_slow() {
   for (auto& trial : trials_) {
-    if (!trial->running() || may_win(*trial)) continue;
+    if (!trial->running() || trial->spared || may_win(*trial)) continue;
+    trial->spared = !is_slow_beside_best(*trial);
+    if (trial->spared) continue;
     trial->timed.reset();
     trial->op.reset();
   }
@@ -223,9 +267,12 @@ std::vector<typename Session<T>::Trial*> Session<T>::contenders() const {
 template <class T>
 bool Session<T>::round(const std::vector<Trial*>& trials) {
   bool all_settled = true;
+  auto& round = rounds_.emplace_back();
   for (auto* trial : trials) {
     give_up_if(watch_.stop);
-    trial->warm.add(trial->timed->warm_sample());
+    const auto sample = trial->timed->warm_sample();
+    round.samples.push_back({trial->index, sample});
+    trial->warm.add(sample);
     all_settled = all_settled && trial->warm.settled(rules_.resolution);
   }
   return all_settled;
@@ -240,25 +287,43 @@ void Session<T>::settle() {
   for (const auto& trial : trials_) trial->timed.reset();
 }
 
+// The first looks were taken at other times, each at its own: rounds say more.
+template <class T>
+void Session<T>::even_out(const std::vector<Trial*>& trials) {
+  const auto slowness = slowness_of(rounds_);
+  for (auto* trial : trials) {
+    Samples evened;
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      for (const auto& [product, sample] : rounds_[r].samples) {
+        if (product == trial->index) evened.add({sample.seconds / slowness[r], sample.disturbed});
+      }
+    }
+    if (evened.any_undisturbed()) trial->warm = std::move(evened);
+    trial->update_median();
+  }
+}
+
 template <class T>
 void Session<T>::run_rounds() {
   const auto all = kept();
   for (int i = 0; i < rules_.max_rounds; ++i) {
     if (round(all) && i >= rules_.min_rounds) break;
   }
-  for (auto* trial : all) trial->update_median();
+  even_out(all);
   const auto rivals = contenders();
   for (int i = 0; i < rules_.final_rounds && rivals.size() > 1; ++i) round(rivals);
+  even_out(rivals);
+  for (auto* trial : rivals) trial->update_median();
+  for (int i = 1; i < rules_.conversions; ++i) {
+    for (auto* trial : rivals) {
+      give_up_if(watch_.stop);
+      convert_again(*trial, rules_.conversion_samples);
+    }
+  }
   for (auto* trial : rivals) trial->update_median();
   best_ = 0;
   best_disturbed_ = 0;
   for (const auto* trial : all) note_best(*trial);
-  for (auto* trial : rivals) {
-    for (int i = 1; i < rules_.conversions; ++i) {
-      give_up_if(watch_.stop);
-      convert_again(*trial);
-    }
-  }
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "formats/format.hpp"
 #include "tuner/candidates.hpp"
 #include "tuner/meter.hpp"
+#include "tuner/rounds.hpp"
 #include "tuner/stop.hpp"
 #include "tuner/verifier.hpp"
 
@@ -24,11 +25,14 @@ struct SessionRules {
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;
-  int final_rounds = 6;      ///< more of those that may win after all
-  int conversions = 3;       ///< of the same: what only the first one of its kind takes is not the format's
-  double resolution = 0.01;  ///< rounds end when the noise is this share of the median
-  int cold_samples = 3;      ///< of those that were not dropped
-  int loop_samples = 3;      ///< likewise; enough for a median, and no candidate is chosen by it
+  int final_rounds = 6;  ///< more of those that may win after all
+  /// Of the same: what only the first one of its kind takes is not the format's, nor is what its products gain or lose
+  /// by where in memory it happens to lie, up to a tenth on a host.
+  int conversions = 3;
+  int conversion_samples = 3;  ///< of each further one of them
+  double resolution = 0.01;    ///< rounds end when the noise is this share of the median
+  int cold_samples = 3;        ///< of those that were not dropped
+  int loop_samples = 3;        ///< likewise; enough for a median, and no candidate is chosen by it
   double sample_seconds = long_sample_seconds;
   double expected_calls = 1000;  ///< as in Limits: what a conversion has to pay for itself
 };
@@ -88,10 +92,13 @@ class Session {
   void first_look(Trial& trial);
   /// A product that took long, once: whether it does so when nothing disturbs it.
   void doubt_glance(Trial& trial);
-  void convert_again(Trial& trial);
+  /// Once more, for the time that it takes; with samples, also for that of its products.
+  void convert_again(Trial& trial, int samples);
   void convert_again_if_slow(Trial& trial, const Prospect& prospect);
   void note_best(const Trial& trial);
   [[nodiscard]] bool may_win(const Trial& trial) const;
+  /// Of one that looks too slow: whether it is when it is timed right after the best.
+  [[nodiscard]] bool is_slow_beside_best(Trial& trial);
   void drop_the_slow();
   /// Of the kept ones, those whose conversion and products may turn out to be the cheapest.
   [[nodiscard]] std::vector<Trial*> contenders() const;
@@ -99,8 +106,10 @@ class Session {
   bool round(const std::vector<Trial*>& trials);
   [[nodiscard]] std::vector<Trial*> kept() const;
   void run_rounds();
+  /// Takes out of the trials' samples how fast the machine was in each round.
+  void even_out(const std::vector<Trial*>& trials);
   void time_otherwise();
-  [[nodiscard]] Launch launch_of(const Trial& trial) const;
+  [[nodiscard]] Launch launch_of(const Operator<T>& product) const;
 
   CsrView<T> matrix_;
   Device device_;
@@ -111,6 +120,7 @@ class Session {
   std::vector<std::unique_ptr<Trial>> trials_;
   double best_ = 0;            // seconds of the fastest verified candidate so far; 0 before the first
   double best_disturbed_ = 0;  // the same by estimates
+  std::vector<Round> rounds_;
   Patience patience_;
   // The host's threads stay where they are from one trial to the next.
   std::optional<PinnedThreads> pinned_;
