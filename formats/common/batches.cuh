@@ -45,7 +45,35 @@ __device__ __forceinline__ T sum_batches(const Columns& columns, const Values& v
   return sum;
 }
 
-/// The same for entries that lie in slots of their own number.
+/// The same of `count` entries from the first on, all of which hold something, in whole batches: past the end, the last
+/// entry is loaded again. Its sectors are on their way, and loads under conditions the compiler would put one behind
+/// the other. That pays for a thread with a row of its own; where lanes share rows, most of a batch would be repeated.
+template <int batch, class T, class Columns, class Values, class SlotOf>
+__device__ __forceinline__ T sum_whole_batches(const Columns& columns, const Values& values, int count,
+                                               const SlotOf& slot_of, const T* x) {
+  T sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < count; k += batch) {
+    const int last = min(count - k, batch) - 1;
+    std::int64_t slot[batch];
+    std::int32_t column[batch];
+    T value[batch];
+    T element[batch];
+#pragma unroll
+    for (int u = 0; u < batch; ++u) slot[u] = slot_of(k + min(u, last));
+#pragma unroll
+    for (int u = 0; u < batch; ++u) column[u] = columns.at(slot[u]);
+#pragma unroll
+    for (int u = 0; u < batch; ++u) value[u] = values.at(slot[u]);
+#pragma unroll
+    for (int u = 0; u < batch; ++u) element[u] = load_x(x + column[u]);
+#pragma unroll
+    for (int u = 0; u < batch; ++u) sum = u <= last ? sum + value[u] * element[u] : sum;
+  }
+  return sum;
+}
+
+/// The same as sum_batches for entries that lie in slots of their own number.
 template <int batch, bool marked, class T, class Columns, class Values>
 __device__ __forceinline__ T sum_batches(const Columns& columns, const Values& values, std::int64_t first,
                                          std::int64_t last, std::int64_t step, const T* x) {

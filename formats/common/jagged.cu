@@ -15,7 +15,7 @@ namespace autospmv::formats::cuda_steps {
 
 namespace {
 
-constexpr int unroll = 4;
+constexpr int batch = 8;
 
 template <class Offset>
 __global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* row_order, std::int64_t rows,
@@ -71,8 +71,8 @@ __global__ void __launch_bounds__(most_block, 1)
   const std::int64_t row = load_stream(row_order + p, policy);  // on its way while others are
   columns.open(0, policy);
   values.open(policy);
-  const T sum = sum_batches<unroll, false>(
-      columns, values, 0, length, 1, [&](std::int64_t k) { return __ldg(starts + k) + p; }, x);
+  const T sum = sum_whole_batches<batch>(
+      columns, values, length, [&](int k) { return __ldg(starts + k) + p; }, x);
   store_row(y, row, alpha, sum, beta);
 }
 

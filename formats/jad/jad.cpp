@@ -21,7 +21,7 @@ class Jad final : public JaggedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "jad",
-        .version = 2,
+        .version = 3,
         .summary = "jagged diagonals: rows sorted by length, no padding",
         .paper =
             "Saad, \"Krylov subspace methods on supercomputers\", 1989; on GPUs: Li, Saad, \"GPU-accelerated "

@@ -21,7 +21,7 @@ class Pjds final : public JaggedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "pjds",
-        .version = 2,
+        .version = 3,
         .summary = "padded jagged diagonals: their lengths rounded up to a warp",
         .paper =
             "Kreutzer, Hager, Wellein, Fehske, Basermann, Bishop, \"Sparse matrix-vector multiplication on GPGPU "
