@@ -64,11 +64,12 @@ void add_trials(Explanation& explanation, const std::vector<TrialRecord>& trials
 
 // What the database does not keep: the refusals, and what a product moves.
 template <class T>
-void add_prospects(Explanation& explanation, const detail::PlanState<T>& plan, const Service& service) {
+void add_prospects(Explanation& explanation, const detail::PlanState<T>& plan, const TrialKey& key,
+                   const Service& service) {
   const auto values = plan.matrix()->hold_values();
   const auto features = extract_features(plan.matrix()->on(plan.place()), service.device());
   const auto choice = plan.choice().candidate;
-  for (const auto& prospect : prospects_of<T>(features, plan.origin().key, service, service.experience<T>())) {
+  for (const auto& prospect : prospects_of<T>(features, key, service, service.experience<T>())) {
     if (!prospect.admitted()) {
       auto refused = explained(prospect.candidate);
       refused.outcome = name_of(Outcome::refused);
@@ -130,10 +131,15 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   if (service == nullptr) return explanation;
 
   const DeviceScope scope(plan.place());
+  const auto key = [&] {
+    if (origin.key.pattern != Fingerprint{}) return origin.key;
+    const auto values = plan.matrix()->hold_values();
+    return key_of(*plan.matrix(), service->device());
+  }();
   const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(explanation.rows, explanation.nnz));
-  add_trials<T>(explanation, service->database().trials(origin.key, origin.limits, service->catalogue()), csr_bytes,
+  add_trials<T>(explanation, service->database().trials(key, origin.limits, service->catalogue()), csr_bytes,
                 origin.limits, service->device());
-  add_prospects(explanation, plan, *service);
+  add_prospects(explanation, plan, key, *service);
   compare_with_rivals(explanation, origin.limits);
   if (explanation.choice.seconds > 0) {
     const double vectors = static_cast<double>((explanation.rows + explanation.cols) * std::int64_t{sizeof(T)});

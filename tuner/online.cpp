@@ -37,6 +37,9 @@ class Online<T>::Product {
     }
     best_ = runner_ == online.best_;
     ++runner_->launching;
+    if (ride_ != nullptr) return;
+    ++online.unaccounted_;
+    if (--online.due_in_ == 0) online.post();
   }
 
   ~Product() {
@@ -44,7 +47,7 @@ class Online<T>::Product {
     if (ride_ != nullptr) {
       ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
     }
-    if (ride_ == nullptr || !launched_) online_.note_use(*runner_, stream_);
+    if (!online_.on_host() && (ride_ == nullptr || !launched_)) online_.note_use(*runner_, stream_);
     --runner_->launching;
   }
   Product(const Product&) = delete;
@@ -81,7 +84,11 @@ class Online<T>::Product {
 template <class T>
 Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, const TrialRecord& first,
                   std::unique_ptr<LiveOperator<T>>&& op)
-    : service_(std::move(service)), device_(service_->device()), place_(device_), task_(std::move(task)) {
+    : service_(std::move(service)),
+      device_(service_->device()),
+      place_(device_),
+      task_(std::move(task)),
+      budget_(on_host() ? Budget(task_.limits) : Budget::unlimited()) {
   updating_.reserve(1);
   runners_.push_back(std::make_unique<Runner>());
   best_ = runners_.front().get();
@@ -96,7 +103,7 @@ void Online<T>::begin() {
     errand_ = std::make_shared<Background::Errand>([weak = this->weak_from_this()] {
       if (const auto online = weak.lock()) online->resume();
     });
-    return service_->watch(this->weak_from_this()) && service_->start_background();
+    return service_->watch(this->weak_from_this()) && (on_host() || service_->start_background());
   };
   const bool ready = unless_short(get_ready, [&](const char* shortage) {
     service_->tell(LogLevel::warning, "nothing is tuned online", shortage);
@@ -125,6 +132,10 @@ void Online<T>::stop() {
 
 template <class T>
 void Online<T>::post(std::chrono::milliseconds delay) {
+  if (on_host()) {
+    due_.store(true, std::memory_order_relaxed);
+    return;
+  }
   // Where it is refused, the service has ended, and this is stopped by it.
   (void)service_->background()->post(errand_, delay);
 }
@@ -133,9 +144,11 @@ template <class T>
 void Online<T>::resume() {
   {
     const std::scoped_lock lock(mutex_);
-    if (stopping_ || ended_) return;
+    if (stopping_ || ended_ || running_) return;
     running_ = true;
+    due_.store(false, std::memory_order_relaxed);
   }
+  charged_ = Clock::now();
   try {
     const DeviceScope scope(place_);
     const RelaxedCapture relaxed(place_);
@@ -148,9 +161,43 @@ void Online<T>::resume() {
   const bool done = steps_.done();
   if (done) service_.reset();
   const std::scoped_lock lock(mutex_);
+  charge();
   running_ = false;
   ended_ = done;
   changed_.notify_all();
+}
+
+template <class T>
+void Online<T>::take_turn() {
+  if (due_.load(std::memory_order_relaxed)) resume();
+}
+
+template <class T>
+void Online<T>::account() {
+  const auto& best = best_->record.measurement.warm;
+  if (best.samples > 0) budget_.earn(unaccounted_, best.median);
+  unaccounted_ = 0;
+}
+
+template <class T>
+void Online<T>::charge() {
+  const auto now = Clock::now();
+  budget_.spend(std::chrono::duration<double>(now - charged_).count());
+  charged_ = now;
+}
+
+template <class T>
+bool Online<T>::affords(double seconds) {
+  const std::scoped_lock lock(mutex_);
+  charge();
+  account();
+  due_in_ = budget_.products_until(seconds, best_->record.measurement.warm.median);
+  return due_in_ == 0 || stopping_ || other_kind_;
+}
+
+template <class T>
+double Online<T>::price(double products, double seconds) const {
+  return products * budget_.plain() + seconds;
 }
 
 template <class T>
@@ -166,6 +213,7 @@ void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
   } else {
     while (!Product(*this, stream).launch(alpha, x, beta, y)) {
     }
+    if (on_host()) take_turn();
   }
 }
 
@@ -248,6 +296,7 @@ void Online<T>::end_search() {
 // What cannot be looked at counts as another kind.
 template <class T>
 bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
+  if (task_.key.pattern == Fingerprint{}) return true;  // nothing is filed yet
   if (is_capturing(place_, stream)) return false;
   const auto look = [&] {
     order_after(place_, setup_stream(place_), stream);
@@ -378,18 +427,68 @@ bool Online<T>::is_over() const {
   return stopping_ || other_kind_;
 }
 
+namespace {
+
+// What steps take on the host: products of plain CSR, which pass over the matrix once, and seconds besides.
+constexpr double products_of_key = 5;
+constexpr double seconds_of_lookup = 3e-4;
+constexpr double products_of_features = 12;
+constexpr double seconds_of_prediction = 3e-3;
+constexpr double products_of_references = 20;
+
+}  // namespace
+
 template <class T>
 Steps Online<T>::work() {
   constexpr std::chrono::milliseconds moment{1};
   bool all_tried = false;
   try {
     const auto start = Clock::now();
-    prepare();
-    std::unique_ptr<Search> search;
-    const Prospect* prospect = nullptr;
+    board(*best_);
+    co_await RidesDone{*this};
+    alight(*best_);
+    {
+      const std::scoped_lock lock(mutex_);
+      best_->record.measurement.setup_seconds = task_.setup_seconds;
+    }
+    best_total_ = total_seconds(best_->record.measurement, task_.limits);
+    Runner* runner = nullptr;
     Measurement trial;
-    auto* runner = verify_first(trial);
-    while (!is_over()) {
+    co_await Affordable{*this, price(products_of_key, seconds_of_lookup)};
+    std::optional<TrialRecord> winner;
+    if (!is_over()) winner = look_up();
+    if (winner && winner->candidate != best_->record.candidate) {
+      const auto& known = winner->measurement;
+      co_await Affordable{*this, known.setup_seconds + price_of_rides(known.warm.median)};
+      if (!is_over()) runner = make_runner(prospect_of(*winner), trial, Verification::done_before);
+      if (runner != nullptr) {
+        board(*runner);
+        co_await RidesDone{*this};
+        alight(*runner);
+        all_tried = !is_over() && adopt_if_best(*runner);
+      }
+    } else {
+      all_tried = winner.has_value();
+    }
+    std::unique_ptr<Search> search;
+    if (!all_tried && !is_over()) {
+      co_await Affordable{*this, price(products_of_features, seconds_of_prediction)};
+      if (!is_over()) prepare();
+      co_await Affordable{*this, price(products_of_references, 0)};
+      if (!is_over()) verify_first();
+      auto known = service_->database().trials(task_.key, task_.limits, task_.catalogue);
+      // Its trial of now before one of earlier.
+      known.insert(known.begin(), records_.begin(), records_.end());
+      search = make_online_search(task_.prospects, known, task_.limits, rules());
+    }
+    while (search && !is_over() && !(seconds_since(start) > task_.limits.time_limit_seconds)) {
+      const auto* const prospect = search->next();
+      all_tried = prospect == nullptr;
+      if (all_tried) break;
+      co_await Affordable{*this, price_of_trial(*prospect)};
+      if (is_over()) break;
+      trial = {};
+      runner = make_runner(*prospect, trial, Verification::due);
       if (runner != nullptr) {
         // Of a candidate that failed, a product may still be under way.
         while (is_launching()) co_await Pause{*this, moment};
@@ -400,21 +499,8 @@ Steps Online<T>::work() {
         judge(*runner);
         trial = runner->record.measurement;
       }
-      if (search) {
-        search->report(trial, 0);
-      } else {
-        auto known = service_->database().trials(task_.key, task_.limits, task_.catalogue);
-        // Its trial of now before one of earlier.
-        known.insert(known.begin(), records_.begin(), records_.end());
-        search = make_online_search(task_.prospects, known, task_.limits, rules());
-      }
+      search->report(trial, 0);
       free_losers();
-      if (seconds_since(start) > task_.limits.time_limit_seconds) break;
-      prospect = search->next();
-      all_tried = prospect == nullptr;
-      if (all_tried) break;
-      trial = {};
-      runner = make_runner(*prospect, trial);
     }
   } catch (const std::exception& error) {
     const char* const shortage = shortage_in_hand();
@@ -423,8 +509,11 @@ Steps Online<T>::work() {
   }
   record(all_tried && !is_over());
   for (auto waited = moment; waited < patience && !changed_over(); waited += moment) co_await Pause{*this, moment};
+  // Once it has settled, products of the host give no turn any more.
+  while (on_host() && !free_losers()) co_await Pause{*this, moment};
   settle();
   while (!free_losers()) co_await Pause{*this, moment};
+  if (on_host()) co_return;
   try {
     // For the matrices that come next, which will not wait for it.
     (void)service_->template experience<T>();
@@ -441,6 +530,38 @@ SearchRules Online<T>::rules() {
   return rules;
 }
 
+// What rides take more than products of the best would.
+template <class T>
+double Online<T>::price_of_rides(double seconds) const {
+  const double best = best_->record.measurement.warm.median;
+  return (warm_up_rides + timed_rides) * std::max(0.0, seconds - best);
+}
+
+template <class T>
+double Online<T>::price_of_trial(const Prospect& prospect) const {
+  const auto& prediction = prospect.prediction;
+  const double verification = verification_ * prediction.seconds;
+  return conversion_miss_ * prediction.setup_seconds + verification + price_of_rides(prediction.seconds);
+}
+
+template <class T>
+Prospect Online<T>::prospect_of(const TrialRecord& trial) const {
+  Prospect prospect;
+  prospect.candidate = trial.candidate;
+  prospect.format_version = trial.format_version;
+  prospect.deterministic = is_deterministic<T>(trial.candidate, device_);
+  return prospect;
+}
+
+template <class T>
+std::optional<TrialRecord> Online<T>::look_up() {
+  const auto values = task_.matrix->hold_values();
+  if (task_.key.pattern == Fingerprint{}) task_.key = key_of(*task_.matrix, device_);
+  auto& database = service_->database();
+  if (!was_tuned(database, task_.key, Effort::online, task_.limits, task_.catalogue)) return std::nullopt;
+  return database.winner(task_.key, task_.limits, task_.catalogue);
+}
+
 template <class T>
 void Online<T>::prepare() {
   if (!task_.prospects.empty()) return;
@@ -449,32 +570,37 @@ void Online<T>::prepare() {
     return extract_features(task_.matrix->on(place_), device_);
   }();
   task_.described.features = named_values(features);
+  // A copy of this machine's memory takes as long as thousands of products.
+  if (on_host()) service_->suppose_bandwidth(static_cast<double>(task_.described.csr_bytes) / budget_.plain());
   task_.prospects = prospects_of<T>(features, task_.key, *service_, service_->template experience<T>());
 }
 
-// It multiplies already: as a candidate, it is only verified and timed.
+// It multiplies already, and was timed: as a candidate, it is only verified.
 template <class T>
-typename Online<T>::Runner* Online<T>::verify_first(Measurement& trial) {
-  auto& runner = *runners_.front();
-  trial.setup_seconds = task_.setup_seconds;
+void Online<T>::verify_first() {
+  auto& runner = *best_;
+  auto trial = runner.record.measurement;
   trial.bytes = runner.op->bytes();
   {
     const auto values = task_.matrix->hold_values();
-    if (is_over()) return nullptr;
+    if (is_over()) return;
+    (void)make_verifier();
+    const auto start = Clock::now();
     verify(runner.op->current(), trial, std::numeric_limits<double>::infinity());
+    verification_ = seconds_since(start) / budget_.plain();
   }
   {
     const std::scoped_lock lock(mutex_);
     runner.record.measurement = trial;
   }
-  if (trial.outcome == Outcome::passed) return &runner;
-  service_->complain(runner.record);
-  records_.push_back(runner.record);
-  return nullptr;
+  // Whatever passes is better than what does not.
+  if (trial.outcome != Outcome::passed) best_total_ = std::numeric_limits<double>::infinity();
+  judge(runner);
 }
 
 template <class T>
-typename Online<T>::Runner* Online<T>::make_runner(const Prospect& prospect, Measurement& trial) {
+typename Online<T>::Runner* Online<T>::make_runner(const Prospect& prospect, Measurement& trial,
+                                                   Verification verification) {
   const auto forbidden = [&](double bytes) {
     auto limit = limit_that_forbids(prospect, bytes);
     if (limit.empty()) return false;
@@ -487,12 +613,12 @@ typename Online<T>::Runner* Online<T>::make_runner(const Prospect& prospect, Mea
   const auto values = task_.matrix->hold_values();
   // After an update, what is built now may be of another kind.
   if (is_over()) return nullptr;
-  auto op = build(prospect, trial);
+  auto op = build(prospect, trial, verification);
   if (trial.outcome == Outcome::passed && forbidden(static_cast<double>(trial.bytes))) return nullptr;
   TrialRecord record{prospect.candidate, prospect.format_version, prospect.deterministic, trial};
   if (op == nullptr) {
     service_->complain(record);
-    records_.push_back(std::move(record));
+    if (verification == Verification::due) records_.push_back(std::move(record));
     return nullptr;
   }
   auto live =
@@ -516,12 +642,15 @@ std::string Online<T>::limit_that_forbids(const Prospect& prospect, double bytes
 
 // Nothing but an operator that has passed is returned.
 template <class T>
-std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurement& measurement) {
+std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurement& measurement,
+                                              Verification verification) {
   FirstLaunch launch(service_->database(), task_.key, prospect.candidate);
   std::unique_ptr<Operator<T>> op;
   try {
     op = convert(task_.matrix->on(place_), prospect.candidate, device_, task_.formats, measurement);
-    if (op != nullptr) verify(*op, measurement, hopeless_seconds());
+    const double expected = prospect.prediction.setup_seconds;
+    if (op != nullptr && expected > 0) conversion_miss_ = std::max(1.0, measurement.setup_seconds / expected);
+    if (op != nullptr && verification == Verification::due) verify(*op, measurement, hopeless_seconds());
     if (measurement.warm.samples > 0) op.reset();
   } catch (const std::exception& error) {
     op.reset();
@@ -542,16 +671,20 @@ std::unique_ptr<Operator<T>> Online<T>::build(const Prospect& prospect, Measurem
 
 // Called with the values held.
 template <class T>
-void Online<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
-  auto verifier = [&] {
+std::shared_ptr<Verifier<T>> Online<T>::make_verifier() {
+  {
     const std::scoped_lock lock(mutex_);
-    return verifier_;
-  }();
-  if (!verifier) {
-    verifier = std::make_shared<Verifier<T>>(task_.matrix->on(place_), device_, std::random_device{}());
-    const std::scoped_lock lock(mutex_);
-    verifier_ = verifier;
+    if (verifier_) return verifier_;
   }
+  auto verifier = std::make_shared<Verifier<T>>(task_.matrix->on(place_), device_, std::random_device{}());
+  const std::scoped_lock lock(mutex_);
+  verifier_ = verifier;
+  return verifier;
+}
+
+template <class T>
+void Online<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
+  const auto verifier = make_verifier();
   verifier->verify(op, measurement, limit);
 }
 
@@ -601,7 +734,15 @@ void Online<T>::alight(Runner& runner) {
     if (one->seconds > 0) samples.push_back(one->seconds);
   }
   if (samples.empty()) samples.push_back(rides_[warm_up_rides - 1].seconds);
+  // What else runs on the host makes products slower, and none faster.
+  std::sort(samples.begin(), samples.end());
+  if (on_host()) samples.resize((samples.size() + 1) / 2);
   runner.record.measurement.warm = summarize(std::move(samples));
+  // What its first products take, while caches are cold, they would take without any tuning.
+  if (budget_.plain() == 0) budget_.set_plain(runner.record.measurement.warm.median);
+  for (const auto& one : rides_) {
+    if (one.seconds > 0) budget_.earn(1, &runner == best_ ? budget_.plain() : one.seconds);
+  }
 }
 
 template <class T>
@@ -611,11 +752,18 @@ void Online<T>::judge(Runner& runner) {
     service_->complain(runner.record);
     return;
   }
+  (void)adopt_if_best(runner);
+}
+
+template <class T>
+bool Online<T>::adopt_if_best(Runner& runner) {
   const double total = total_seconds(runner.record.measurement, task_.limits);
-  if (!(total < best_total_)) return;
+  if (!(total < best_total_)) return false;
   best_total_ = total;
   const std::scoped_lock lock(mutex_);
+  account();
   best_ = &runner;
+  return true;
 }
 
 // Once: what stops a search that is over finds nothing left to do.
@@ -625,7 +773,9 @@ void Online<T>::record(bool all_tried) {
   const auto write = [&] {
     auto& database = service_->database();
     if (!records_.empty()) database.record(task_.key, task_.described, records_);
-    if (all_tried && !left_out_) database.mark_tuned(task_.key, task_.effort_mark, task_.catalogue);
+    if (all_tried && !left_out_ && !records_.empty()) {
+      database.mark_tuned(task_.key, effort_mark(Effort::online, task_.limits), task_.catalogue);
+    }
   };
   unless_short(write, [&](const char* shortage) {
     service_->tell(LogLevel::warning, "what was tuned online is not recorded", shortage);

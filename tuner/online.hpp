@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@
 #include "core/trial.hpp"
 #include "formats/format.hpp"
 #include "tuner/background.hpp"
+#include "tuner/budget.hpp"
 #include "tuner/caller_stream.hpp"
 #include "tuner/candidates.hpp"
+#include "tuner/clock.hpp"
 #include "tuner/live_operator.hpp"
 #include "tuner/search.hpp"
 #include "tuner/service.hpp"
@@ -31,26 +34,31 @@ template <class T>
 struct OnlineTask {
   std::shared_ptr<const MatrixData<T>> matrix;
   Limits limits;
-  TrialKey key;
-  MatrixRecord described;           ///< without features where they were not extracted
-  std::vector<Prospect> prospects;  ///< empty: made from the features, in the background
-  double setup_seconds = 0;         ///< of the operator that there is
+  TrialKey key = {};                     ///< without a pattern: found out when that may be paid for
+  MatrixRecord described;                ///< without features where they were not extracted
+  std::vector<Prospect> prospects = {};  ///< empty: made from the features, likewise
+  double setup_seconds = 0;              ///< of the operator that there is
   FormatLookup<T> formats = find_format<T>;
-  std::string effort_mark;  ///< noted in the database when every candidate was tried
-  std::string catalogue;    ///< format_catalogue()
+  std::string catalogue;  ///< format_catalogue()
 };
 
-/// The operator of a plan while it may still change. The background builds the candidates that promise to pay one after
-/// another on the setup stream and verifies each; the next products then use it instead of the best so far and are
-/// timed in their own streams, by events that nobody waits for. The median decides which of the two stays. At the end
-/// the trials are in the database, the losers are freed, and a product is a product. While the search waits for
-/// products it holds no thread, so that one is enough for any number of matrices; where there is none, the first
-/// operator stays.
+/// The operator of a plan while it may still change. It begins with plain CSR, whose first products are timed: what
+/// they take is what everything else is weighed against. Then, step by step: what the database knows of this matrix,
+/// else its features, what they predict, and the candidates that promise to pay, one after another. Each is built and
+/// verified; the next products then use it instead of the best so far and are timed, on a device by events that nobody
+/// waits for. The median decides which of the two stays. At the end the trials are in the database, the losers are
+/// freed, and a product is a product.
+///
+/// On a device the steps run in the background, on the setup stream; products never wait for them. On the host, where a
+/// thread in the background would take the processors that the products run on, they run in slices within the caller's
+/// own calls, each when the products so far have earned what it is expected to take (Budget). While the search waits it
+/// holds no thread, so that one is enough for any number of matrices; where there is none, the first operator of a
+/// device stays.
 ///
 /// Every product is one that the caller asked for, except for the reference products of a set of values and the
-/// products that verify each candidate, of x and y of the tuning's own (see Verifier). Products never wait for the
-/// background, and take no memory of the device. Which candidate one uses depends on time: its last bits
-/// may differ from call to call until the tuning has settled.
+/// products that verify each candidate, of x and y of the tuning's own (see Verifier). They take no memory of the
+/// device. Which candidate one uses depends on time: its last bits may differ from call to call until the tuning has
+/// settled.
 ///
 /// New values of another kind than the trials are filed under end the search: what was measured before is kept.
 template <class T>
@@ -124,7 +132,16 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   };
   class Product;
 
-  // Gives the thread back for so long.
+  // Gives the thread back until so much may be spent: seconds of the caller.
+  struct Affordable {
+    Online& online;
+    double seconds;
+
+    [[nodiscard]] bool await_ready() const { return online.affords(seconds); }
+    static void await_suspend(std::coroutine_handle<>) noexcept {}
+    static void await_resume() noexcept {}
+  };
+  // Gives the thread back for so long; on the host, until the next product.
   struct Pause {
     Online& online;
     std::chrono::milliseconds duration;
@@ -149,13 +166,28 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Steps work();
   void post(std::chrono::milliseconds delay = {});
   void resume();
+  /// Takes the next step where one is due, on the host.
+  void take_turn();
+  [[nodiscard]] bool on_host() const { return place_.backend == Backend::host; }
+  /// Whether so much may be spent now. If not, the next step is due when it may.
+  [[nodiscard]] bool affords(double seconds);
+  /// What a piece of work is expected to take of the caller: so many products of plain CSR, and so many seconds.
+  [[nodiscard]] double price(double products, double seconds) const;
+  [[nodiscard]] double price_of_rides(double seconds) const;
+  [[nodiscard]] double price_of_trial(const Prospect& prospect) const;
+  /// The key, and the winner where all that this effort tries was tried before.
+  [[nodiscard]] std::optional<TrialRecord> look_up();
+  [[nodiscard]] Prospect prospect_of(const TrialRecord& trial) const;
   void prepare();
+  void verify_first();
   /// The runner that is to ride, or nullptr where `trial` says why not.
-  [[nodiscard]] Runner* verify_first(Measurement& trial);
-  [[nodiscard]] Runner* make_runner(const Prospect& prospect, Measurement& trial);
+  enum class Verification : std::uint8_t { due, done_before };
+  [[nodiscard]] Runner* make_runner(const Prospect& prospect, Measurement& trial, Verification verification);
   /// nullptr where it is not to ride: it did not pass, or the product that verified it was so slow that its measurement
   /// is this one.
-  [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement);
+  [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Measurement& measurement,
+                                                   Verification verification);
+  [[nodiscard]] std::shared_ptr<Verifier<T>> make_verifier();
   void verify(const Operator<T>& op, Measurement& measurement, double limit);
   /// Seconds of a product past which a candidate rides no more, or never; none before the best is measured.
   [[nodiscard]] double hopeless_seconds() const;
@@ -164,6 +196,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void board(Runner& runner);
   void alight(Runner& runner);
   void judge(Runner& runner);
+  /// Whether it is the best so far; then products use it.
+  bool adopt_if_best(Runner& runner);
   void record(bool all_tried);
   [[nodiscard]] bool changed_over() const;
   void settle();
@@ -179,6 +213,10 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void end_search();
 
   // With mutex_ held.
+  /// Spends what the step in hand has taken since it was last charged.
+  void charge();
+  /// What products have earned since it was last asked.
+  void account();
   [[nodiscard]] bool has_ridden() const;
   void wake();
   void collect();
@@ -200,6 +238,10 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   double best_total_ = std::numeric_limits<double>::infinity();
   bool left_out_ = false;  // a candidate, by a limit that other tunings may not have, or for want of memory
   bool recorded_ = false;
+  Budget budget_;               // with mutex_ held too
+  Clock::time_point charged_;   // until then, the step in hand
+  double verification_ = 0;     // of a candidate, in its own products
+  double conversion_miss_ = 1;  // what the last conversion took over what was expected of it
 
   // Of the update in hand, with room for all runners: to change over to new values takes no memory.
   std::vector<Runner*> updating_;
@@ -213,13 +255,16 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Followed, most_streams> followed_;
   std::array<End, most_ends> ends_;
-  Measurement failure_;   // of the last one that rode, where it failed
-  bool waiting_ = false;  // for rides
-  bool running_ = false;  // a thread is between two steps
+  Measurement failure_;                 // of the last one that rode, where it failed
+  std::int64_t unaccounted_ = 0;        // products that used the best, since account()
+  std::int64_t due_in_ = Budget::most;  // products from now; the next step may then be paid for
+  bool waiting_ = false;                // for rides
+  bool running_ = false;                // a thread is between two steps
   bool stopping_ = false;
   bool ended_ = false;       // nothing will run any more
   bool other_kind_ = false;  // the values are of another kind than task_.key says
 
+  std::atomic<bool> due_ = false;  // the next step, on the host
   std::atomic<const LiveOperator<T>*> settled_ = nullptr;
 };
 

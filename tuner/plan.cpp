@@ -192,7 +192,9 @@ Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOpt
   if (options.op == Operation::transposed) throw Unsupported("transposed products are not there in this version");
   TuneOptions how;
   how.label = options.label;
-  how.effort = options.effort;
+  // Who makes a plan waits for it, and wants the best.
+  const auto kept = service_of(context).effort();
+  how.effort = options.effort.value_or(kept == Effort::online ? Effort::measure : kept);
   how.limits = options.limits;
   how.report = false;
   how.keep = false;

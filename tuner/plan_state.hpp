@@ -19,7 +19,7 @@ namespace autospmv {
 /// How a plan was made: for who asks why it is what it is.
 struct PlanOrigin {
   std::weak_ptr<Service> service;
-  TrialKey key;
+  TrialKey key;  ///< without a pattern where it is tuned online
   Limits limits;
   std::string source;  ///< "measured", "database", "estimated", "untried"
 };

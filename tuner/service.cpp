@@ -80,7 +80,7 @@ Service::Service(const ContextOptions& options)
       // The device fails, which the first task will say.
     }
   });
-  if (effort_ == Effort::online) (void)background_->start();
+  if (effort_ == Effort::online && device_.backend == Backend::cuda) (void)background_->start();
 }
 
 Service::~Service() = default;
@@ -144,19 +144,47 @@ void Service::complain(const TrialRecord& trial) const {
   error(trial.candidate.text() + ": " + std::string(name_of(outcome)) + ": " + trial.measurement.detail);
 }
 
-// Takes as long as thousands of products, is the same for every context of the process, and remembered for the next.
-double Service::copy_bandwidth() const {
-  static std::mutex mutex;
-  static auto& known = *new std::map<std::string, double>();  // a context may be as static itself
-  const auto device = std::string(name_of(device_.backend)) + std::to_string(device_.ordinal) + device_.name;
-  const std::scoped_lock lock(mutex);
-  auto& bandwidth = known[device];
+namespace {
+
+// Of this process' devices: the same for every context.
+class MeasuredBandwidths {
+ public:
+  static MeasuredBandwidths& get() {
+    static auto& one = *new MeasuredBandwidths();  // a context may be as static itself
+    return one;
+  }
+
+  std::mutex mutex;
+  std::map<std::string, double> of_device;
+};
+
+std::string bandwidth_key(const Device& device) {
+  return std::string(name_of(device.backend)) + std::to_string(device.ordinal) + device.name;
+}
+
+}  // namespace
+
+std::optional<double> Service::known_copy_bandwidth() const {
+  auto& measured = MeasuredBandwidths::get();
+  const std::scoped_lock lock(measured.mutex);
+  auto& bandwidth = measured.of_device[bandwidth_key(device_)];
   if (bandwidth > 0) return bandwidth;
-  const std::string backend(name_of(device_.backend));
-  if (const auto remembered = database_->copy_bandwidth(backend, device_.name)) return bandwidth = *remembered;
+  const auto remembered = database_->copy_bandwidth(std::string(name_of(device_.backend)), device_.name);
+  if (remembered) bandwidth = *remembered;
+  return remembered;
+}
+
+// Takes as long as thousands of products, so it is remembered for the next process too.
+double Service::copy_bandwidth() const {
+  static std::mutex one_at_a_time;
+  const std::scoped_lock alone(one_at_a_time);
+  if (const auto known = known_copy_bandwidth()) return *known;
   const auto measured = measure_copy_bandwidth(device_);
-  if (measured.undisturbed) database_->record_copy_bandwidth(backend, device_.name, measured.bytes_a_second);
-  return bandwidth = measured.bytes_a_second;
+  if (measured.undisturbed) {
+    database_->record_copy_bandwidth(std::string(name_of(device_.backend)), device_.name, measured.bytes_a_second);
+  }
+  const std::scoped_lock lock(MeasuredBandwidths::get().mutex);
+  return MeasuredBandwidths::get().of_device[bandwidth_key(device_)] = measured.bytes_a_second;
 }
 
 CostModel Service::cost_model() const {
@@ -166,7 +194,9 @@ CostModel Service::cost_model() const {
       if (name == info.name && value >= info.least && value <= info.most) coefficients.*info.member = value;
     }
   }
-  return {device_, copy_bandwidth(), coefficients};
+  const auto known = known_copy_bandwidth();
+  const double supposed = supposed_bandwidth_;
+  return {device_, known ? *known : supposed > 0 ? supposed : copy_bandwidth(), coefficients};
 }
 
 template <Scalar T>

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -86,6 +87,11 @@ class Service {
   /// measured on the first call of the process.
   [[nodiscard]] double copy_bandwidth() const;
 
+  /// The same where that takes no measurement.
+  [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
+  /// What to take for it meanwhile: the bytes a second of some product. Candidates are ranked alike by either.
+  void suppose_bandwidth(double bytes_a_second) const { supposed_bandwidth_ = bytes_a_second; }
+
   /// With the coefficients that were fitted for this device, else the defaults.
   [[nodiscard]] CostModel cost_model() const;
 
@@ -128,6 +134,7 @@ class Service {
   mutable std::atomic<std::size_t> tuned_ = 0;
   mutable double recheck_ = 0;
   double recheck_share_ = 0;
+  mutable std::atomic<double> supposed_bandwidth_ = 0;
   Effort effort_;
   Limits limits_;
   Logger log_;

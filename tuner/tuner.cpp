@@ -44,10 +44,46 @@ std::string kind_of_values(const CsrView<T>& matrix, const Device& device) {
   return bits == formats::full_value_bits<T> ? type : type + " in " + std::to_string(bits) + " bits";
 }
 
+TrialKey key_of_machine(const Device& device) {
+  return {.pattern = {},
+          .value_type = {},
+          .operation = "n",
+          .backend = std::string(name_of(device.backend)),
+          .device = device.name,
+          .toolkit = device.toolkit,
+          .driver = device.driver,
+          .library = AUTOSPMV_VERSION};
+}
+
+template <class T>
+TrialKey key_of(const MatrixData<T>& matrix, const Device& device) {
+  auto key = key_of_machine(device);
+  key.pattern = matrix.fingerprint();
+  key.value_type = kind_of_values(matrix.on(device), device);
+  return key;
+}
+
 namespace {
 
 // Of tunings that left out what is not deterministic. Who has tried everything has tried what is deterministic too.
 constexpr const char* deterministic_mark = " deterministic";
+
+}  // namespace
+
+std::string effort_mark(Effort effort, const Limits& limits) {
+  std::string mark(name_of(effort));
+  return limits.deterministic ? mark + deterministic_mark : mark;
+}
+
+bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Limits& limits,
+               const std::string& catalogue) {
+  const std::string name(name_of(effort));
+  if (database.tuned(key, name, catalogue)) return true;
+  if (limits.deterministic && database.tuned(key, name + deterministic_mark, catalogue)) return true;
+  return effort == Effort::online && was_tuned(database, key, Effort::measure, limits, catalogue);
+}
+
+namespace {
 
 // A product that takes so many times what its trial took, or of which its trial took so many times as long, was not
 // measured: it was disturbed, or the machine was another.
@@ -60,18 +96,6 @@ auto timed_step(double& seconds, const Step& step) {
   auto result = step();
   seconds = seconds_since(start);
   return result;
-}
-
-template <class T>
-TrialKey key_for(const MatrixData<T>& matrix, const Device& device) {
-  return {.pattern = matrix.fingerprint(),
-          .value_type = kind_of_values(matrix.on(device), device),
-          .operation = "n",
-          .backend = std::string(name_of(device.backend)),
-          .device = device.name,
-          .toolkit = device.toolkit,
-          .driver = device.driver,
-          .library = AUTOSPMV_VERSION};
 }
 
 TrialRecord untried(const Prospect& prospect) {
@@ -104,10 +128,6 @@ class Tuning {
   template <class Step>
   bool manages(const Step& step);
   void warn_once(const char* shortage);
-  /// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no
-  /// candidate out, except that of determinism.
-  [[nodiscard]] std::string effort_mark() const;
-  [[nodiscard]] bool were_tried(Effort effort) const;
   [[nodiscard]] bool all_were_tried() const;
   void report();
   void try_candidates();
@@ -143,9 +163,8 @@ class Tuning {
   bool plan_estimate();
   void plan_fallback();
   void plan_plain_csr();
-  [[nodiscard]] bool estimates();
-  void go_online();
-  [[nodiscard]] bool trials_pay() const;
+  /// The plan for an effort whose first product costs no more than one by plain CSR: all else comes later.
+  Tuned<T> begin_online();
   [[nodiscard]] const std::vector<Prospect>& prospects();
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;
@@ -167,7 +186,6 @@ class Tuning {
   std::vector<TrialRecord> unrecorded_;  // at most one, of the trial before
   bool described_ = false;               // the database has the features
   std::optional<TrialRecord> winner_;
-  bool goes_online_ = false;
   bool doubts_ = false;  ///< what the database says of this matrix
   bool has_warned_ = false;
   Tuned<T> result_;
@@ -194,11 +212,12 @@ void Tuning<T>::warn_once(const char* shortage) {
 
 template <class T>
 void Tuning<T>::find_key() {
-  key_ = timed_step(result_.times.fingerprint, [&] { return key_for(*matrix_, service_.device()); });
+  key_ = timed_step(result_.times.fingerprint, [&] { return key_of(*matrix_, service_.device()); });
 }
 
 template <class T>
 Tuned<T> Tuning<T>::tune() {
+  if (effort_ == Effort::online) return begin_online();
   manages([&] {
     find_key();
     find_winner();
@@ -206,7 +225,6 @@ Tuned<T> Tuning<T>::tune() {
   manages([&] { choose(); });
   manages([&] { doubt(); });
   if (!result_.plan) plan_plain_csr();
-  if (goes_online_) manages([&] { go_online(); });
   matrix_->add_observer(result_.plan);
   if (options_.report) manages([&] { report(); });
   if (!prospects_.empty()) manages([&] { service_.read_ahead<T>(); });
@@ -218,7 +236,6 @@ void Tuning<T>::find_winner() {
   const bool known = timed_step(result_.times.lookup, [&] {
     if (tries() && !all_were_tried()) return false;
     winner_ = best_known();
-    goes_online_ = effort_ == Effort::online && !all_were_tried();
     return true;
   });
   if (!known) {
@@ -260,23 +277,8 @@ bool Tuning<T>::is_doubtful() const {
 }
 
 template <class T>
-std::string Tuning<T>::effort_mark() const {
-  std::string mark(name_of(effort_));
-  return limits_.deterministic ? mark + deterministic_mark : mark;
-}
-
-template <class T>
-bool Tuning<T>::were_tried(Effort effort) const {
-  auto& database = service_.database();
-  const std::string name(name_of(effort));
-  if (database.tuned(key_, name, service_.catalogue())) return true;
-  return limits_.deterministic && database.tuned(key_, name + deterministic_mark, service_.catalogue());
-}
-
-template <class T>
 bool Tuning<T>::all_were_tried() const {
-  // The short list is the same, and its trials were better than those that ride.
-  return were_tried(effort_) || (effort_ == Effort::online && were_tried(Effort::measure));
+  return was_tuned(service_.database(), key_, effort_, limits_, service_.catalogue());
 }
 
 template <class T>
@@ -305,9 +307,7 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, service_.device()); });
     give_up_if(options_.stop);
     prospects_ = timed_step(result_.times.prediction, [&] {
-      // What goes online waits for no reading; the background does it.
-      auto experience = goes_online_ ? service_.known_experience<T>() : service_.experience<T>();
-      return prospects_of<T>(*result_.features, key_, service_, std::move(experience));
+      return prospects_of<T>(*result_.features, key_, service_, service_.experience<T>());
     });
   }
   return prospects_;
@@ -325,7 +325,8 @@ void Tuning<T>::try_candidates() {
     return 0;
   });
   winner_ = best_known();
-  if (ended && !is_undecided()) service_.database().mark_tuned(key_, effort_mark(), service_.catalogue());
+  if (ended && !is_undecided())
+    service_.database().mark_tuned(key_, effort_mark(effort_, limits_), service_.catalogue());
   service_.note_tuned();
 }
 
@@ -513,21 +514,8 @@ void Tuning<T>::choose() {
     }
     service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
-  if (estimates() && plan_estimate()) return;
+  if (effort_ == Effort::estimate && plan_estimate()) return;
   plan_fallback();
-}
-
-// Online tuning starts from an estimate too, where one tells more than the cost model alone. The first matrix leaves it
-// to the background to read what is known of others.
-template <class T>
-bool Tuning<T>::estimates() {
-  if (effort_ == Effort::estimate) return true;
-  if (!goes_online_) return false;
-  const auto experience = service_.known_experience<T>();
-  if (experience == nullptr || experience->matrices() == 0) return false;
-  return std::any_of(prospects().begin(), prospects().end(), [](const Prospect& prospect) {
-    return prospect.admitted() && prospect.prediction.tier != Tier::model;
-  });
 }
 
 template <class T>
@@ -600,26 +588,20 @@ void Tuning<T>::plan_plain_csr() {
 }
 
 template <class T>
-void Tuning<T>::go_online() {
-  if (!trials_pay()) return;
-  result_.plan->go_online(shared_service_, {.matrix = matrix_,
-                                            .limits = limits_,
-                                            .key = key_,
-                                            .described = describe(),
-                                            .prospects = std::move(prospects_),
-                                            .setup_seconds = result_.times.conversion,
-                                            .effort_mark = effort_mark(),
-                                            .catalogue = service_.catalogue()});
-}
-
-// Whether a trial promises to pay if the estimate is as fast as predicted. Where nothing is predicted yet, it may.
-template <class T>
-bool Tuning<T>::trials_pay() const {
-  if (!result_.prediction) return true;
-  auto first = result_.plan->choice();
-  first.measurement.outcome = Outcome::passed;
-  first.measurement.warm = summarize({result_.prediction->seconds});
-  return make_online_search(prospects_, {&first, 1}, limits_, Online<T>::rules())->next() != nullptr;
+Tuned<T> Tuning<T>::begin_online() {
+  key_ = key_of_machine(service_.device());
+  // On the host any plain CSR will do. On a device a long row may make one a thousand times as slow as another.
+  if (service_.device().backend == Backend::cuda) manages([&] { plan_fallback(); });
+  if (!result_.plan) plan_plain_csr();
+  manages([&] {
+    result_.plan->go_online(shared_service_, {.matrix = matrix_,
+                                              .limits = limits_,
+                                              .described = describe(),
+                                              .setup_seconds = result_.times.conversion,
+                                              .catalogue = service_.catalogue()});
+  });
+  matrix_->add_observer(result_.plan);
+  return std::move(result_);
 }
 
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds.
@@ -671,7 +653,7 @@ std::vector<TrialRecord> Tuning<T>::bench(const std::vector<std::string>& only) 
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context) {
   const auto values = data_of(matrix).hold_values();
-  return key_for(data_of(matrix), service_of(context).device());
+  return key_of(data_of(matrix), service_of(context).device());
 }
 
 template <Scalar T>
@@ -759,6 +741,7 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 
 #define AUTOSPMV_TUNER(T)                                                                                         \
   template Predictor<T> predictor_for(const Features&, const Fingerprint&, std::shared_ptr<const Experience<T>>); \
+  template TrialKey key_of(const MatrixData<T>&, const Device&);                                                  \
   template std::string kind_of_values(const CsrView<T>&, const Device&);                                          \
   template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&);                      \
   template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Service&,                \

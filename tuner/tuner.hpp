@@ -69,6 +69,22 @@ struct Tuned {
 template <Scalar T>
 TrialKey key_of(const Matrix<T>& matrix, const Context& context);
 
+/// The same; the values of the matrix are held meanwhile.
+template <class T>
+TrialKey key_of(const MatrixData<T>& matrix, const Device& device);
+
+/// The part of it that is known without a look at the matrix.
+TrialKey key_of_machine(const Device& device);
+
+/// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no candidate
+/// out, except that of determinism.
+std::string effort_mark(Effort effort, const Limits& limits);
+
+/// Whether all that such an effort would try was tried. Where a short list was measured, nothing is left for
+/// Effort::online, whose list is the same.
+bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Limits& limits,
+               const std::string& catalogue);
+
 /// The value type of such a key: "float", "double", "double in 8 bits" where that is all the values need.
 template <class T>
 std::string kind_of_values(const CsrView<T>& matrix, const Device& device);

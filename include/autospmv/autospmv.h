@@ -66,14 +66,15 @@ AUTOSPMV_API const char* autospmv_last_error(void);
 /* options: NAME=VALUE, any of these in any order, each at most once, with white space between them; "" or NULL: the
  * defaults.
  *
- *     effort=HOW           cached, estimate, measure, exhaustive or online (measure)
+ *     effort=HOW           cached, estimate, measure, exhaustive or online (online: of autospmv_product
+ *                          and kept plans; those made by hand are then measured)
  *     expected-calls=N     products over which the setup must pay off (1000)
  *     time-limit=SECONDS   for all trials of one matrix (none)
  *     memory-factor=X      most bytes of a winner, over those of the CSR arrays (none)
  *     deterministic        or deterministic=true: only what gives the same bits from run to run (false)
  *     device=NAME          host, cuda, or cuda:N, the device of that ordinal (the first CUDA device, else the host)
  *     database=FILE        where trials are kept, or memory: nowhere ($AUTOSPMV_DB, else in the user's cache)
- *     background=false     no thread beside the caller's, and thus no tuning online (true)
+ *     background=false     no thread beside the caller's, and thus no tuning online on a GPU (true)
  *
  * AUTOSPMV_INVALID for anything else and for a device that is not there; AUTOSPMV_ERROR for a database of another
  * program or of a newer version. */

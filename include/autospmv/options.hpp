@@ -22,7 +22,7 @@ enum class Effort : std::uint8_t {
   estimate,    ///< never a trial: what the database knows, else what other matrices and the cost model predict
   measure,     ///< trials of a short list
   exhaustive,  ///< trials of every admitted candidate
-  online,      ///< trials ride on the caller's own products, each of which gives the right y
+  online,  ///< trials ride on the caller's own products, each of which gives the right y, when these have paid for it
 };
 
 /// "cached", "estimate", "measure", "exhaustive", "online".
@@ -41,7 +41,7 @@ struct Limits {
 /// Which product: y = alpha A x + beta y, or the same with A transposed.
 enum class Operation : std::uint8_t { plain, transposed };
 
-/// For one plan. What is not given is the context's.
+/// For one plan. What is not given is the context's; see ContextOptions::effort.
 struct PlanOptions {
   std::optional<Effort> effort = {};
   std::optional<Limits> limits = {};
@@ -81,12 +81,13 @@ using Logger = std::function<void(LogLevel, std::string_view message)>;
 struct ContextOptions {
   std::optional<Place> device = {};  ///< none: the first CUDA device where there is one, else the host
   DatabaseChoice database = {};
-  Effort effort = Effort::measure;
+  /// Of auto_spmv and kept_plan. Plans that are made by hand are made by trials at once where it is online.
+  Effort effort = Effort::online;
   Limits limits = {};
   /// Of the plans that come from the database, how many are timed again, against the baseline, before they are used.
   double recheck_share = 0.1;
-  /// Whether one thread of the context's own may work beside the caller's. Without it nothing is tuned online: such
-  /// plans stay as they begin.
+  /// Whether one thread of the context's own may work beside the caller's on a CUDA device. Without it nothing is tuned
+  /// online there: such plans stay as they begin. On the host, none does.
   bool background = true;
   Logger logger = {};  ///< none: warnings and errors go to standard error
 };

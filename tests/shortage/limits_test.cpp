@@ -51,7 +51,7 @@ void start_openmp_threads() {
   parallel_for(serial_below, [&](std::int64_t i) { sums[static_cast<std::size_t>(i)] = i; });
 }
 
-TEST(Threads, WithoutAThreadNothingIsTunedOnlineAndThatIsSaidOnce) {
+TEST(Threads, WithoutAnyTheHostTunesOnlineAllTheSame) {
   start_openmp_threads();
   std::vector<std::string> messages;
   auto options = testing::host_options();
@@ -60,27 +60,11 @@ TEST(Threads, WithoutAThreadNothingIsTunedOnlineAndThatIsSaidOnce) {
   options.logger = [&](LogLevel /*level*/, std::string_view message) { messages.emplace_back(message); };
   const FailingThreads failing;
   const Context context(options);
-  for (const auto* spec : {"gen:circuit:100", "gen:circuit:200"}) {
-    const auto matrix = make_matrix<double>(spec);
-    for (int i = 0; i < 50; ++i) EXPECT_TRUE(one_is_right(matrix, context));
-    const auto plan = plan_for(matrix, context);
-    EXPECT_TRUE(plan->settled());
-    EXPECT_EQ(plan->bytes(), 0) << "plain CSR";
-  }
-  EXPECT_EQ(messages, std::vector<std::string>{"nothing is tuned online: no thread can be started"});
-}
-
-TEST(Threads, WithoutAThreadWhatIsKnownServes) {
-  start_openmp_threads();
-  const TemporaryFolder folder;
   const auto matrix = make_matrix<double>("gen:circuit:100");
-  auto options = testing::host_options(folder.path() / "trials.db");
-  const auto measured = kept_plan(matrix, Context(options)).choice();
-  options.effort = Effort::online;
-  const FailingThreads failing;
-  const Context context(options);
-  EXPECT_TRUE(one_is_right(matrix, context));
-  EXPECT_EQ(plan_for(matrix, context)->choice().candidate.text(), measured);
+  const auto plan = plan_for(matrix, context);
+  for (int i = 0; i < 10'000 && !plan->settled(); ++i) ASSERT_TRUE(one_is_right(matrix, context));
+  EXPECT_TRUE(plan->settled());
+  EXPECT_TRUE(messages.empty()) << messages.front();
 }
 
 TEST(CopyBandwidth, IsMeasuredWithWhatMemoryThereIs) {
