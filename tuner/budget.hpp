@@ -51,7 +51,8 @@ class Budget {
 
   /// Seconds that may still be spent; less than nothing where too much was.
   [[nodiscard]] double left() const {
-    const double allowed = plain_ > 0 ? plain_ * (ahead_ + rules_.share * static_cast<double>(products_)) : 0;
+    if (ahead_ == std::numeric_limits<double>::infinity()) return ahead_;
+    const double allowed = plain_ * (ahead_ + rules_.share * static_cast<double>(products_));
     return allowed + (gained_ > 0 ? rules_.share_of_savings * gained_ : gained_) - spent_;
   }
 

@@ -66,8 +66,7 @@ AUTOSPMV_API const char* autospmv_last_error(void);
 /* options: NAME=VALUE, any of these in any order, each at most once, with white space between them; "" or NULL: the
  * defaults.
  *
- *     effort=HOW           cached, estimate, measure, exhaustive or online (online: of autospmv_product
- *                          and kept plans; those made by hand are then measured)
+ *     effort=HOW           cached, estimate, measure, exhaustive or online (online)
  *     expected-calls=N     products over which the setup must pay off (1000)
  *     time-limit=SECONDS   for all trials of one matrix (none)
  *     memory-factor=X      most bytes of a winner, over those of the CSR arrays (none)
