@@ -442,6 +442,7 @@ template <class T>
 Steps Online<T>::work() {
   constexpr std::chrono::milliseconds moment{1};
   bool all_tried = false;
+  bool doubts = false;  // what the database says of this matrix
   try {
     const auto start = Clock::now();
     board(*best_);
@@ -465,7 +466,11 @@ Steps Online<T>::work() {
         board(*runner);
         co_await RidesDone{*this};
         alight(*runner);
-        all_tried = !is_over() && adopt_if_best(*runner);
+        // Whichever is faster stays. Where the record is far off, what was measured beside it is worth no more.
+        const bool timed = is_timed(runner->record.measurement);
+        const bool adopted = timed && !is_over() && adopt_if_best(*runner);
+        doubts = !timed || (!adopted && is_doubtful(*runner, known));
+        all_tried = !doubts;
       }
     } else {
       all_tried = winner.has_value();
@@ -476,7 +481,8 @@ Steps Online<T>::work() {
       if (!is_over()) prepare();
       co_await Affordable{*this, price(products_of_references, 0)};
       if (!is_over()) verify_first();
-      auto known = service_->database().trials(task_.key, task_.limits, task_.catalogue);
+      std::vector<TrialRecord> known;
+      if (!doubts) known = service_->database().trials(task_.key, task_.limits, task_.catalogue);
       // Its trial of now before one of earlier.
       known.insert(known.begin(), records_.begin(), records_.end());
       search = make_online_search(task_.prospects, known, task_.limits, rules());
@@ -542,6 +548,11 @@ double Online<T>::price_of_trial(const Prospect& prospect) const {
   const auto& prediction = prospect.prediction;
   const double verification = verification_ * prediction.seconds;
   return conversion_miss_ * prediction.setup_seconds + verification + price_of_rides(prediction.seconds);
+}
+
+template <class T>
+bool Online<T>::is_doubtful(const Runner& runner, const Measurement& known) const {
+  return service_->rechecks() && runner.record.measurement.warm.median > doubtful * known.warm.median;
 }
 
 template <class T>

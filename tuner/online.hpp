@@ -178,6 +178,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   /// The key, and the winner where all that this effort tries was tried before.
   [[nodiscard]] std::optional<TrialRecord> look_up();
   [[nodiscard]] Prospect prospect_of(const TrialRecord& trial) const;
+  /// Whether products take so much longer than is known that it was not them who were measured.
+  [[nodiscard]] bool is_doubtful(const Runner& runner, const Measurement& known) const;
   void prepare();
   void verify_first();
   /// The runner that is to ride, or nullptr where `trial` says why not.

@@ -85,10 +85,6 @@ bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Lim
 
 namespace {
 
-// A product that takes so many times what its trial took, or of which its trial took so many times as long, was not
-// measured: it was disturbed, or the machine was another.
-constexpr double doubtful = 2;
-
 // Runs a step and stores how long it took.
 template <class Step>
 auto timed_step(double& seconds, const Step& step) {

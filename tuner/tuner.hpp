@@ -120,6 +120,10 @@ template <Scalar T>
 std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, const std::vector<std::string>& only,
                                const TuneOptions& options = {});
 
+/// A product that takes so many times what its trial took, or of which its trial took so many times as long, was not
+/// measured: it was disturbed, or the machine was another.
+inline constexpr double doubtful = 2;
+
 /// setup + calls x warm median, in seconds.
 double total_seconds(const Measurement& measurement, const Limits& limits);
 
