@@ -598,7 +598,7 @@ void Online<T>::verify_first() {
     (void)make_verifier();
     const auto start = Clock::now();
     verify(runner.op->current(), trial, std::numeric_limits<double>::infinity());
-    verification_ = seconds_since(start) / budget_.plain();
+    if (budget_.plain() > 0) verification_ = seconds_since(start) / budget_.plain();
   }
   {
     const std::scoped_lock lock(mutex_);
