@@ -77,6 +77,9 @@ struct TrialKey {
   std::string driver;
   std::string library;  ///< version of autospmv
 
+  /// False for that of a machine alone.
+  [[nodiscard]] bool has_pattern() const { return pattern != Fingerprint{}; }
+
   friend bool operator==(const TrialKey&, const TrialKey&) = default;
 };
 

@@ -46,7 +46,6 @@ class Budget {
   }
   void spend(double seconds) { spent_ += seconds; }
 
-  [[nodiscard]] std::int64_t products() const { return products_; }
   [[nodiscard]] double spent() const { return spent_; }
 
   /// Seconds that may still be spent; less than nothing where too much was.

@@ -132,7 +132,7 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
 
   const DeviceScope scope(plan.place());
   const auto key = [&] {
-    if (origin.key.pattern != Fingerprint{}) return origin.key;
+    if (origin.key.has_pattern()) return origin.key;
     const auto values = plan.matrix()->hold_values();
     return key_of(*plan.matrix(), service->device());
   }();

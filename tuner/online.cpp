@@ -100,10 +100,12 @@ template <class T>
 void Online<T>::begin() {
   const auto get_ready = [&] {
     steps_ = work();
+    if (!service_->watch(this->weak_from_this())) return false;
+    if (on_host()) return true;
     errand_ = std::make_shared<Background::Errand>([weak = this->weak_from_this()] {
       if (const auto online = weak.lock()) online->resume();
     });
-    return service_->watch(this->weak_from_this()) && (on_host() || service_->start_background());
+    return service_->start_background();
   };
   const bool ready = unless_short(get_ready, [&](const char* shortage) {
     service_->tell(LogLevel::warning, "nothing is tuned online", shortage);
@@ -296,7 +298,7 @@ void Online<T>::end_search() {
 // What cannot be looked at counts as another kind.
 template <class T>
 bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
-  if (task_.key.pattern == Fingerprint{}) return true;  // nothing is filed yet
+  if (!task_.key.has_pattern()) return true;  // nothing is filed yet
   if (is_capturing(place_, stream)) return false;
   const auto look = [&] {
     order_after(place_, setup_stream(place_), stream);
@@ -453,15 +455,14 @@ Steps Online<T>::work() {
       best_->record.measurement.setup_seconds = task_.setup_seconds;
     }
     best_total_ = total_seconds(best_->record.measurement, task_.limits);
-    Runner* runner = nullptr;
-    Measurement trial;
     co_await Affordable{*this, price(products_of_key, seconds_of_lookup)};
     std::optional<TrialRecord> winner;
     if (!is_over()) winner = look_up();
     if (winner && winner->candidate != best_->record.candidate) {
       const auto& known = winner->measurement;
       co_await Affordable{*this, known.setup_seconds + price_of_rides(known.warm.median)};
-      if (!is_over()) runner = make_runner(prospect_of(*winner), trial, Verification::done_before);
+      Measurement trial;
+      Runner* const runner = is_over() ? nullptr : make_runner(prospect_of(*winner), trial, Verification::done_before);
       if (runner != nullptr) {
         board(*runner);
         co_await RidesDone{*this};
@@ -493,8 +494,8 @@ Steps Online<T>::work() {
       if (all_tried) break;
       co_await Affordable{*this, price_of_trial(*prospect)};
       if (is_over()) break;
-      trial = {};
-      runner = make_runner(*prospect, trial, Verification::due);
+      Measurement trial;
+      Runner* const runner = make_runner(*prospect, trial, Verification::due);
       if (runner != nullptr) {
         // Of a candidate that failed, a product may still be under way.
         while (is_launching()) co_await Pause{*this, moment};
@@ -567,7 +568,7 @@ Prospect Online<T>::prospect_of(const TrialRecord& trial) const {
 template <class T>
 std::optional<TrialRecord> Online<T>::look_up() {
   const auto values = task_.matrix->hold_values();
-  if (task_.key.pattern == Fingerprint{}) task_.key = key_of(*task_.matrix, device_);
+  if (!task_.key.has_pattern()) task_.key = key_of(*task_.matrix, device_);
   auto& database = service_->database();
   if (!was_tuned(database, task_.key, Effort::online, task_.limits, task_.catalogue)) return std::nullopt;
   return database.winner(task_.key, task_.limits, task_.catalogue);

@@ -89,8 +89,6 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   /// The best so far.
   [[nodiscard]] TrialRecord choice() const;
   [[nodiscard]] std::int64_t bytes() const;
-  /// How the tuning weighs trials that ride.
-  [[nodiscard]] static SearchRules rules();
 
   /// Whether it is the best for good.
   [[nodiscard]] bool settled() const { return settled_.load(std::memory_order_acquire) != nullptr; }
@@ -163,6 +161,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
     static void await_resume() noexcept {}
   };
 
+  /// How the tuning weighs trials that ride.
+  [[nodiscard]] static SearchRules rules();
   Steps work();
   void post(std::chrono::milliseconds delay = {});
   void resume();

@@ -87,9 +87,8 @@ class Service {
   /// measured on the first call of the process.
   [[nodiscard]] double copy_bandwidth() const;
 
-  /// The same where that takes no measurement.
-  [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
-  /// What to take for it meanwhile: the bytes a second of some product. Candidates are ranked alike by either.
+  /// What to take for it until it is measured: the bytes a second of some product. Candidates are ranked alike by
+  /// either.
   void suppose_bandwidth(double bytes_a_second) const { supposed_bandwidth_ = bytes_a_second; }
 
   /// With the coefficients that were fitted for this device, else the defaults.
@@ -119,6 +118,9 @@ class Service {
   [[nodiscard]] bool recheck_due() const;
 
  private:
+  /// The copy bandwidth where that takes no measurement.
+  [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
+
   template <class T>
   struct Learned {
     std::mutex reading;

@@ -291,14 +291,15 @@ void Session<T>::settle() {
 template <class T>
 void Session<T>::even_out(const std::vector<Trial*>& trials) {
   const auto slowness = slowness_of(rounds_);
-  for (auto* trial : trials) {
-    Samples evened;
-    for (std::size_t r = 0; r < rounds_.size(); ++r) {
-      for (const auto& [product, sample] : rounds_[r].samples) {
-        if (product == trial->index) evened.add({sample.seconds / slowness[r], sample.disturbed});
-      }
+  std::vector<Samples> evened(trials_.size());
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    for (const auto& [product, sample] : rounds_[r].samples) {
+      evened[product].add({sample.seconds / slowness[r], sample.disturbed});
     }
-    if (evened.any_undisturbed()) trial->warm = std::move(evened);
+  }
+  for (auto* trial : trials) {
+    auto& samples = evened[trial->index];
+    if (samples.any_undisturbed()) trial->warm = std::move(samples);
     trial->update_median();
   }
 }
@@ -313,7 +314,6 @@ void Session<T>::run_rounds() {
   const auto rivals = contenders();
   for (int i = 0; i < rules_.final_rounds && rivals.size() > 1; ++i) round(rivals);
   even_out(rivals);
-  for (auto* trial : rivals) trial->update_median();
   for (int i = 1; i < rules_.conversions; ++i) {
     for (auto* trial : rivals) {
       give_up_if(watch_.stop);

@@ -321,8 +321,9 @@ void Tuning<T>::try_candidates() {
     return 0;
   });
   winner_ = best_known();
-  if (ended && !is_undecided())
+  if (ended && !is_undecided()) {
     service_.database().mark_tuned(key_, effort_mark(effort_, limits_), service_.catalogue());
+  }
   service_.note_tuned();
 }
 

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -106,8 +105,8 @@ Totals totals_of(const HostCsr<T>& csr, const Context& context, std::int64_t mos
   return totals;
 }
 
-Context context_of(const Settings& settings, const DatabaseChoice& database) {
-  ContextOptions options{.device = Place{}, .database = database};
+Context context_of(const Settings& settings) {
+  ContextOptions options{.device = Place{}, .database = DatabaseChoice::memory()};
   if (settings.effort) options.effort = *settings.effort;
   return Context(options);
 }
@@ -123,11 +122,10 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
               sizeof(T) == sizeof(float) ? "float" : "double", "matrix", "plain us");
   for (const auto count : counts) std::printf(" %7lld", static_cast<long long>(count));
   std::printf("  plan\n");
-  std::vector<std::unique_ptr<Context>> of_others;
   std::array<std::vector<double>, counts.size()> all;
   for (const auto& source : sources) {
     const auto csr = load_matrix<T>(source.name, source.values);
-    const Context context = context_of(settings, DatabaseChoice::memory());
+    const Context context = context_of(settings);
     if (settings.knowing) {
       for (const auto& other : sources) {
         if (other.name == source.name) continue;

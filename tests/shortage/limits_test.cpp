@@ -67,6 +67,37 @@ TEST(Threads, WithoutAnyTheHostTunesOnlineAllTheSame) {
   EXPECT_TRUE(messages.empty()) << messages.front();
 }
 
+TEST(Threads, WithoutAnyWhatIsKnownServes) {
+  start_openmp_threads();
+  const TemporaryFolder folder;
+  const auto matrix = make_matrix<double>("gen:circuit:100");
+  auto options = testing::host_options(folder.path() / "trials.db");
+  options.limits.expected_calls = 1'000'000'000;  // so many that what is known is asked for at once
+  const auto measured = kept_plan(matrix, Context(options)).choice();
+  options.effort = Effort::online;
+  const FailingThreads failing;
+  const Context context(options);
+  const auto plan = plan_for(matrix, context);
+  for (int i = 0; i < 10'000 && !plan->settled(); ++i) ASSERT_TRUE(one_is_right(matrix, context));
+  EXPECT_TRUE(plan->settled());
+  // Unless plain CSR, which it began with, is as fast.
+  EXPECT_TRUE(plan->choice().candidate.text() == measured || plan->bytes() == 0) << plan->choice().candidate.text();
+}
+
+// What tuning online on a device asks for.
+TEST(Threads, ThatTheBackgroundHasNoneIsSaidOnce) {
+  std::vector<std::string> messages;
+  auto options = testing::host_options();
+  options.logger = [&](LogLevel /*level*/, std::string_view message) { messages.emplace_back(message); };
+  const FailingThreads failing;
+  const Context context(options);
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(service_of(context).start_background());
+  EXPECT_EQ(messages, std::vector<std::string>{"nothing is tuned online: no thread can be started"});
+  options.background = false;
+  EXPECT_FALSE(service_of(Context(options)).start_background());
+  EXPECT_EQ(messages.size(), 1U) << "nobody wanted one";
+}
+
 TEST(CopyBandwidth, IsMeasuredWithWhatMemoryThereIs) {
   const auto device = host_device();
   {
