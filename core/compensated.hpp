@@ -110,6 +110,10 @@ AUTOSPMV_HD void finish_row(const CompensatedSum& row_sum, T alpha, T beta, cons
     product[i] = static_cast<double>(alpha) * row_sum.special + added;
     return;
   }
+  if (alpha == T{1} && beta == T{0}) {
+    product[i] = row_sum.value();
+    return;
+  }
   CompensatedSum total;
   if (beta != T{0}) total.add_product(beta, y0[row.row]);
   total.add_product(alpha, row_sum.sum);

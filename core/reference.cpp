@@ -6,10 +6,48 @@
 #include "core/compensated.hpp"
 #include "core/cuda/reference.hpp"
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 
 namespace autospmv {
 
 namespace {
+
+template <class T>
+struct Task {
+  const CsrView<T>& matrix;
+  T alpha;
+  const T* x;
+  T beta;
+  const T* y0;
+  const Array<LongRow>& rows;
+  double* product;
+  double* bound;
+};
+
+template <class T, class Offset>
+AUTOSPMV_INLINE void multiply(const Task<T>& task, const Offset* row_ptr, Share share) {
+  const T* values = task.matrix.values;
+  const std::int32_t* columns = task.matrix.col_idx;
+  for (std::int64_t i = share.first; i < share.last; ++i) {
+    const auto row = task.rows.empty() ? any_row(row_ptr, i) : task.rows[static_cast<std::size_t>(i)];
+    CompensatedSum sum;
+    for (std::int64_t k = row.first; k < row.first + row.length; ++k) {
+      sum.add_product(values[k], task.x[columns[k]]);
+    }
+    finish_row(sum, task.alpha, task.beta, task.y0, row, i, task.product, task.bound);
+  }
+}
+
+// A fused multiply-add is a call of a function where the processor is not known to have one.
+#define AUTOSPMV_MULTIPLY(T, Offset)                                                                          \
+  AUTOSPMV_MULTIVERSION_SCALAR void multiply_share(const Task<T>& task, const Offset* row_ptr, Share share) { \
+    multiply(task, row_ptr, share);                                                                           \
+  }
+AUTOSPMV_MULTIPLY(float, std::int32_t)
+AUTOSPMV_MULTIPLY(float, std::int64_t)
+AUTOSPMV_MULTIPLY(double, std::int32_t)
+AUTOSPMV_MULTIPLY(double, std::int64_t)
+#undef AUTOSPMV_MULTIPLY
 
 Array<std::int64_t> numbers_of(const Array<LongRow>& rows, Place place) {
   std::vector<std::int64_t> numbers;
@@ -31,16 +69,12 @@ Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T bet
       return reference;
     }
   }
+  const Task<T> task{matrix, alpha, x, beta, y0, rows, reference.product.data(), reference.bound.data()};
+  const auto work = static_cast<std::int64_t>(size);
   std::visit(
       [&](const auto* row_ptr) {
-        parallel_for(static_cast<std::int64_t>(size), [&](std::int64_t i) {
-          const auto row = rows.empty() ? any_row(row_ptr, i) : rows[static_cast<std::size_t>(i)];
-          CompensatedSum sum;
-          for (std::int64_t k = row.first; k < row.first + row.length; ++k) {
-            sum.add_product(matrix.values[k], x[matrix.col_idx[k]]);
-          }
-          finish_row(sum, alpha, beta, y0, row, i, reference.product.data(), reference.bound.data());
-        });
+        parallel_region(
+            work, [&](int thread, int threads) { multiply_share(task, row_ptr, share_of(work, thread, threads)); });
       },
       matrix.row_ptr);
   return reference;

@@ -2,9 +2,9 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/binned_rows_steps.hpp"
 #include "formats/common/row_sum.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats::host {
 

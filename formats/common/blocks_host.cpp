@@ -5,11 +5,11 @@
 
 #include "core/parallel.hpp"
 #include "core/search.hpp"
+#include "core/simd.hpp"
 #include "formats/common/absent.hpp"
 #include "formats/common/blocks_steps.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/row_partition.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats {
 

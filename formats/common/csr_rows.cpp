@@ -1,9 +1,9 @@
 #include "formats/common/csr_rows.hpp"
 
+#include "core/simd.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats {
 

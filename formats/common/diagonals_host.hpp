@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/diagonals_steps.hpp"
 #include "formats/common/row_partition.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats::host {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/jagged_steps.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/common/sliced_steps.hpp"
 #include "formats/common/walks.hpp"
 

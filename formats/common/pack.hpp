@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "formats/common/simd.hpp"
+#include "core/simd.hpp"
 
 namespace autospmv::formats {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "formats/common/simd.hpp"
+#include "core/simd.hpp"
 
 namespace autospmv::formats {
 

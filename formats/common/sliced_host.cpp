@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/pack.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/common/sliced_steps.hpp"
 
 namespace autospmv::formats::host {

@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/row_sum.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/common/walks.hpp"
 
 namespace autospmv::formats {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/simd.hpp"
 #include "formats/common/host_shares.hpp"
 #include "formats/common/row_sum.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/fixup.hpp"
 #include "formats/common/host_shares.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats::csr5 {

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_bound {

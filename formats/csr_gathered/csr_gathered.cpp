@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/simd.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats::csr_gathered {
 

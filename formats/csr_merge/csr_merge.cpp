@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/csr_rows.hpp"
 #include "formats/common/hub_columns.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/scratch.hpp"
-#include "formats/common/simd.hpp"
 
 namespace autospmv::formats::csr_merge {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/parallel.hpp"
+#include "core/simd.hpp"
 #include "formats/common/pack.hpp"
 #include "formats/common/row_partition.hpp"
 #include "formats/common/rules.hpp"
-#include "formats/common/simd.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats::csr_padded {
