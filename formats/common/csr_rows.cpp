@@ -3,6 +3,7 @@
 #include "core/simd.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/row_partition.hpp"
+#include "formats/common/row_runs.hpp"
 #include "formats/common/row_sum.hpp"
 
 namespace autospmv::formats {
@@ -25,15 +26,37 @@ AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_p
   }
 }
 
+template <int Lanes, class T, class Offset, class Store>
+AUTOSPMV_INLINE void multiply_in_runs(const CsrView<T>& matrix, const Offset* row_ptr, Share rows, const T* x,
+                                      const Store& store) {
+  const T* values = matrix.values;
+  const std::int32_t* columns = matrix.col_idx;
+  RowRuns<Offset>(row_ptr, rows)
+      .for_each([=](std::int64_t row, std::int64_t first, auto length) AUTOSPMV_INLINE_LAMBDA {
+        store(row, row_sum<Lanes, T>(length, [=](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+                return values[first + k] * x[columns[first + k]];
+              }));
+      });
+}
+
+// Without fused multiplication and addition, which takes longer than an addition: each sum waits for its last one.
+template <int Lanes, class T, class Offset>
+void scalar_version(const CsrView<T>& matrix, const Offset* row_ptr, const CsrRows& shape, Share rows, T alpha,
+                    const T* x, T beta, T* y) {
+  if (shape.row_ids != nullptr) {
+    multiply_rows<Lanes>(matrix, row_ptr, shape.row_ids, rows, alpha, x, beta, y);
+  } else if (beta == T{0}) {
+    multiply_in_runs<Lanes>(matrix, row_ptr, rows, x,
+                            [=](std::int64_t row, T sum) AUTOSPMV_INLINE_LAMBDA { y[row] = alpha * sum; });
+  } else {
+    multiply_in_runs<Lanes>(matrix, row_ptr, rows, x, [=](std::int64_t row, T sum) AUTOSPMV_INLINE_LAMBDA {
+      y[row] = alpha * sum + beta * y[row];
+    });
+  }
+}
+
 // Multiversioned functions cannot be templates, so one overload stands for each type.
 #define AUTOSPMV_ROWS(T, Offset)                                                                                   \
-  AUTOSPMV_MULTIVERSION_SCALAR void scalar_version(const CsrView<T>& matrix, const Offset* row_ptr,                \
-                                                   const CsrRows& shape, Share rows, T alpha, const T* x, T beta,  \
-                                                   T* y) {                                                         \
-    if (shape.threads == 1) return multiply_rows<1>(matrix, row_ptr, shape.row_ids, rows, alpha, x, beta, y);      \
-    if (shape.threads == 2) return multiply_rows<2>(matrix, row_ptr, shape.row_ids, rows, alpha, x, beta, y);      \
-    multiply_rows<4>(matrix, row_ptr, shape.row_ids, rows, alpha, x, beta, y);                                     \
-  }                                                                                                                \
   AUTOSPMV_MULTIVERSION void vector_version(const CsrView<T>& matrix, const Offset* row_ptr, const CsrRows& shape, \
                                             Share rows, T alpha, const T* x, T beta, T* y) {                       \
     if (shape.threads == 8) return multiply_rows<8>(matrix, row_ptr, shape.row_ids, rows, alpha, x, beta, y);      \
@@ -52,8 +75,12 @@ void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T al
   std::visit(
       [&](const auto* row_ptr) {
         for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          if (shape.threads <= 4) {
-            scalar_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+          if (shape.threads == 1) {
+            scalar_version<1>(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+          } else if (shape.threads == 2) {
+            scalar_version<2>(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+          } else if (shape.threads == 4) {
+            scalar_version<4>(matrix, row_ptr, shape, rows, alpha, x, beta, y);
           } else {
             vector_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
           }

@@ -6,6 +6,7 @@
 #include "core/simd.hpp"
 #include "formats/common/pack.hpp"
 #include "formats/common/row_partition.hpp"
+#include "formats/common/row_runs.hpp"
 #include "formats/common/row_sum.hpp"
 #include "formats/common/sliced_steps.hpp"
 
@@ -124,16 +125,14 @@ template <class T, class Columns, class Values>
 AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share rows, T alpha,
                                    const T* x, T beta, T* y) {
   values.open();
-  std::int64_t first = sliced.slice_chunks[static_cast<std::size_t>(rows.first)];
-  for (auto position = rows.first; position < rows.last; ++position) {
-    columns.open(position);
-    const std::int64_t last = sliced.slice_chunks[static_cast<std::size_t>(position) + 1];
-    const T sum = row_sum<4, T>(last - first, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
-      return values.at(first + k) * x[columns.at(first + k)];
-    });
-    store(sliced, position, sum, alpha, beta, y);
-    first = last;
-  }
+  RowRuns(sliced.slice_chunks.data(), rows)
+      .for_each([&](std::int64_t position, std::int64_t first, auto length) AUTOSPMV_INLINE_LAMBDA {
+        columns.open(position);
+        const T sum = row_sum<4, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+          return values.at(first + k) * x[columns.at(first + k)];
+        });
+        store(sliced, position, sum, alpha, beta, y);
+      });
 }
 
 template <class T, class Columns, class Values>

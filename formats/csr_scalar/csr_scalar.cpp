@@ -19,7 +19,7 @@ class CsrScalar final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_scalar",
-        .version = 2,
+        .version = 3,
         .summary = "CSR, one thread a row",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

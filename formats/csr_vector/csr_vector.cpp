@@ -22,7 +22,7 @@ class CsrVector final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_vector",
-        .version = 3,
+        .version = 4,
         .summary = "CSR, T threads a row",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
