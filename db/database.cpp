@@ -694,6 +694,15 @@ std::vector<TunedMatrix> Database::list(const Limits& limits) {
   });
 }
 
+std::int64_t Database::matrices() {
+  return impl_->attempt([&](Connection& connection) {
+    std::int64_t count = 0;
+    Statement statement(connection, "SELECT count(*) FROM matrix");
+    if (statement.step()) statement.read(count);
+    return count;
+  });
+}
+
 std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<RecordedMatrix> all;

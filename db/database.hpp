@@ -118,6 +118,9 @@ class Database {
   /// Everything known, by matrix, most recent first.
   std::vector<TunedMatrix> list(const Limits& limits);
 
+  /// How many matrices it knows anything of.
+  std::int64_t matrices();
+
   /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first, of
   /// values of one type ("double"), however few bits they take.
   std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type);

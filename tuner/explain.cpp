@@ -123,6 +123,7 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   explanation.cols = plan.matrix()->cols();
   explanation.nnz = plan.matrix()->nnz();
   explanation.settled = plan.settled();
+  explanation.tuning_seconds = plan.tuning_seconds();
   explanation.choice = explained(choice);
   explanation.choice.bytes = plan.bytes();
   const bool was_tried = origin.source == "measured" || origin.source == "database";
@@ -168,6 +169,9 @@ std::string Explanation::text() const {
     out << "break-even  after " << break_even_calls << " calls (" << named(*baseline) << ", " << baseline->seconds * 1e6
         << " us)\n";
   }
+  out << "tuning      " << tuning_seconds * 1e3 << " ms" << (settled ? "" : " so far");
+  if (baseline) out << ", as long as " << tuning_seconds / baseline->seconds << " products of the baseline";
+  out << '\n';
   // Candidates of one format that did not pass for one reason are one line.
   std::map<std::pair<std::string, std::string>, int> rejected;
   for (const auto& candidate : candidates) {
@@ -196,6 +200,7 @@ std::string Explanation::json() const {
                {"bytes_per_nonzero", bytes_per_nonzero},
                {"copy_share", copy_share},
                {"break_even_calls", break_even_calls},
+               {"tuning_seconds", tuning_seconds},
                {"candidates", Json::array()}};
   for (const auto& candidate : candidates) json["candidates"].push_back(to_json(candidate));
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -18,6 +18,18 @@
 
 namespace autospmv {
 
+namespace {
+
+// What steps take on the host: products of plain CSR, which pass over the matrix once, and seconds besides.
+constexpr double products_of_key = 5;
+constexpr double seconds_of_lookup = 3e-4;
+constexpr double products_of_features = 12;
+constexpr double seconds_of_prediction = 5e-4;
+constexpr double seconds_of_experience = 3e-5;  // of each matrix that the database knows, once a process
+constexpr double products_of_references = 15;
+
+}  // namespace
+
 // One product that is being given to a stream: its runner cannot go away meanwhile.
 template <class T>
 class Online<T>::Product {
@@ -198,6 +210,13 @@ bool Online<T>::affords(double seconds) {
 }
 
 template <class T>
+double Online<T>::expected_prediction() const {
+  const bool experienced = service_->template known_experience<T>() != nullptr;
+  const auto read = experienced ? 0 : service_->database().matrices();
+  return seconds_of_prediction + seconds_of_experience * static_cast<double>(read);
+}
+
+template <class T>
 double Online<T>::price(double products, double seconds) const {
   return products * budget_.plain() + seconds;
 }
@@ -320,6 +339,12 @@ std::int64_t Online<T>::bytes() const {
 }
 
 template <class T>
+double Online<T>::tuning_seconds() const {
+  const std::scoped_lock lock(mutex_);
+  return budget_.spent();
+}
+
+template <class T>
 void Online<T>::collect() {
   if (riding_ == nullptr) return;
   for (auto& ride : rides_) {
@@ -429,17 +454,6 @@ bool Online<T>::is_over() const {
   return stopping_ || other_kind_;
 }
 
-namespace {
-
-// What steps take on the host: products of plain CSR, which pass over the matrix once, and seconds besides.
-constexpr double products_of_key = 5;
-constexpr double seconds_of_lookup = 3e-4;
-constexpr double products_of_features = 12;
-constexpr double seconds_of_prediction = 3e-3;
-constexpr double products_of_references = 20;
-
-}  // namespace
-
 template <class T>
 Steps Online<T>::work() {
   constexpr std::chrono::milliseconds moment{1};
@@ -478,7 +492,7 @@ Steps Online<T>::work() {
     }
     std::unique_ptr<Search> search;
     if (!all_tried && !is_over()) {
-      co_await Affordable{*this, price(products_of_features, seconds_of_prediction)};
+      co_await Affordable{*this, price(products_of_features, expected_prediction())};
       if (!is_over()) prepare();
       co_await Affordable{*this, price(products_of_references, 0)};
       if (!is_over()) verify_first();

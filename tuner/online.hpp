@@ -89,6 +89,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   /// The best so far.
   [[nodiscard]] TrialRecord choice() const;
   [[nodiscard]] std::int64_t bytes() const;
+  /// What the search has taken so far: of the caller on the host, else of the background.
+  [[nodiscard]] double tuning_seconds() const;
 
   /// Whether it is the best for good.
   [[nodiscard]] bool settled() const { return settled_.load(std::memory_order_acquire) != nullptr; }
@@ -173,6 +175,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   [[nodiscard]] bool affords(double seconds);
   /// What a piece of work is expected to take of the caller: so many products of plain CSR, and so many seconds.
   [[nodiscard]] double price(double products, double seconds) const;
+  /// Seconds that it takes to predict all candidates.
+  [[nodiscard]] double expected_prediction() const;
   [[nodiscard]] double price_of_rides(double seconds) const;
   [[nodiscard]] double price_of_trial(const Prospect& prospect) const;
   /// The key, and the winner where all that this effort tries was tried before.

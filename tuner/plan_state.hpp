@@ -21,7 +21,8 @@ struct PlanOrigin {
   std::weak_ptr<Service> service;
   TrialKey key;  ///< without a pattern where it is tuned online
   Limits limits;
-  std::string source;  ///< "measured", "database", "estimated", "untried"
+  std::string source;         ///< "measured", "database", "estimated", "untried"
+  double tuning_seconds = 0;  ///< until it was made
 };
 
 namespace detail {
@@ -63,6 +64,10 @@ class PlanState final : public ValuesObserver<T> {
   /// settled.
   [[nodiscard]] TrialRecord choice() const { return online_ ? online_->choice() : choice_; }
   [[nodiscard]] std::int64_t bytes() const { return online_ ? online_->bytes() : operator_->bytes(); }
+  /// As in Explanation.
+  [[nodiscard]] double tuning_seconds() const {
+    return origin_.tuning_seconds + (online_ ? online_->tuning_seconds() : 0);
+  }
   [[nodiscard]] const PlanOrigin& origin() const { return origin_; }
   [[nodiscard]] const std::shared_ptr<const MatrixData<T>>& matrix() const { return matrix_; }
 

@@ -546,8 +546,9 @@ void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, TrialRecord choice, c
   const auto& device = service_.device();
   auto live = std::make_unique<LiveOperator<T>>(std::move(op), device,
                                                 rebuilding(choice.candidate, device, FormatLookup<T>(find_format<T>)));
-  result_.plan = std::make_shared<detail::PlanState<T>>(std::move(choice), std::move(live), matrix_, device,
-                                                        PlanOrigin{shared_service_, key_, limits_, source});
+  PlanOrigin origin{shared_service_, key_, limits_, source, result_.times.total()};
+  result_.plan =
+      std::make_shared<detail::PlanState<T>>(std::move(choice), std::move(live), matrix_, device, std::move(origin));
 }
 
 // The first by estimate that can be built: what a format predicts may turn out not to fit.

@@ -48,6 +48,8 @@ struct StepTimes {
   double prediction = 0;  ///< of all candidates
   double trials = 0;
   double conversion = 0;  ///< of the winner, when it was not already built by a trial
+
+  [[nodiscard]] double total() const { return fingerprint + lookup + features + prediction + trials + conversion; }
 };
 
 /// What came out of it.

@@ -60,6 +60,7 @@ struct Explanation {
   double bytes_per_nonzero = 0;  ///< that the choice stores; plain CSR's own where it stores nothing
   double copy_share = 0;         ///< plain CSR's bytes over the choice's time, over the copy bandwidth; 0: unknown
   double break_even_calls = 0;   ///< after which the conversion has paid against plain CSR; 0: unknown or at once
+  double tuning_seconds = 0;     ///< that finding it has taken: of the caller, online on a device of the background
   std::vector<ExplainedCandidate> candidates;  ///< every trial, cheapest first, those that did not pass last
 
   /// A few lines for a person.

@@ -243,6 +243,8 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   of_few_bits.value_type = "float in 8 bits";
   record_one(*database, of_few_bits, trial_of("a", {{"T", 1}}, 6e-5));
 
+  EXPECT_EQ(database->matrices(), 5);
+  EXPECT_EQ(Database::in_memory()->matrices(), 0);
   const auto recorded = database->recorded("host", "double");
   ASSERT_EQ(recorded.size(), 2U);
   EXPECT_EQ(recorded[0].key, key_of(1));

@@ -90,6 +90,7 @@ TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
   const auto matrix = make_matrix();
   EXPECT_EQ(Products(matrix).wrong_until_settled(context, 1000), 0);
   const auto choice = plan_for(matrix, context)->choice();
+  EXPECT_GT(plan_for(matrix, context)->tuning_seconds(), choice.measurement.setup_seconds);
   EXPECT_EQ(choice.measurement.outcome, Outcome::passed);
   EXPECT_EQ(choice.measurement.warm.samples, GetParam() == Backend::host ? 4 : 7);
   const auto trials = service_of(context).database().trials(key_of(matrix, context), context.limits());

@@ -92,6 +92,8 @@ TEST(Plan, ExplainsItself) {
   EXPECT_GT(known.choice.seconds, 0);
   EXPECT_GT(known.bytes_per_nonzero, 0);
   EXPECT_GT(known.copy_share, 0);
+  EXPECT_GT(known.tuning_seconds, known.choice.setup_seconds + known.choice.seconds) << "it was converted and timed";
+  EXPECT_NE(known.text().find("\ntuning      "), std::string::npos) << known.text();
   ASSERT_TRUE(known.baseline);
   ASSERT_TRUE(known.runner_up);
   EXPECT_NE(known.runner_up->format + known.runner_up->parameters, known.choice.format + known.choice.parameters);
