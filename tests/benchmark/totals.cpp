@@ -1,9 +1,10 @@
 // What a caller feels: the total of his first N products, all that tuning takes from him included, over N products of a
-// plain loop over CSR. On the host:
-//     benchmark_totals [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] MATRIX...
+// plain loop over CSR on the host, or of cuSPARSE's CSR on a CUDA device:
+//     benchmark_totals [--cuda] [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] MATRIX...
 // MATRIX: a Matrix Market file or gen:KIND:ARGS; --values is for those that follow it. Without --effort, what auto_spmv
 // does by itself. With --knowing, each matrix is met by a context that knows the trials of all others, which are made
-// before. OMP_NUM_THREADS says how many threads multiply.
+// before. OMP_NUM_THREADS says how many threads multiply. On a device each product is awaited. The column "of best"
+// says what all products took over as many by the plan that is kept in the end.
 //
 // Plain CSR and ours take turns in pieces, so that what disturbs the machine for a while disturbs both; the total is
 // the sum of the caller's products as he would time them.
@@ -13,28 +14,33 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <omp.h>
 
 #include <autospmv/autospmv.hpp>
 
+#include "core/array.hpp"
+#include "core/matrix_data.hpp"
 #include "core/random.hpp"
+#include "formats/format.hpp"
 #include "io/load.hpp"
+#include "tuner/service.hpp"
 
 namespace {
 
 using namespace autospmv;
 
-constexpr std::array<std::int64_t, 6> counts = {10, 100, 300, 1000, 3000, 10000};
+constexpr std::array<std::int64_t, 7> counts = {10, 100, 300, 1000, 3000, 10000, 100000};
 
 struct Settings {
+  Place place;
   std::optional<Effort> effort;
   bool knowing = false;
-  std::int64_t most = counts.back();
+  std::int64_t most = 10000;
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -58,35 +64,96 @@ struct Totals {
   std::array<double, counts.size()> ratio{};  // 0: not that many
   std::string choice;
   double plain_us = 0;
+  double of_best = 0;
 };
+
+// The products that are compared, where they run.
+template <class T>
+class Products {
+ public:
+  Products(const HostCsr<T>& csr, const Context& context)
+      : csr_(csr),
+        context_(context),
+        device_(service_of(context).device()),
+        matrix_(Matrix<T>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values)),
+        host_x_(static_cast<std::size_t>(csr.cols)),
+        host_y_(static_cast<std::size_t>(csr.rows)) {
+    fill_random(host_x_.data(), csr.cols, 1, {}, {});
+    x_ = Array<T>::copy_of(host_x_, device_);
+    y_ = Array<T>(host_y_.size(), device_);
+    if (device_.backend == Backend::host) return;
+    Params first;
+    first.set("algorithm", 1);
+    auto built = find_format<T>("cusparse_csr")->build(data_of(matrix_).on(device_), first, device_);
+    if (!built) throw Error(built.reason());
+    vendor_ = std::move(*built);
+    plain_y_ = Array<T>(host_y_.size(), device_);
+  }
+
+  void plain() {
+    if (vendor_ == nullptr) return plain_product(csr_, host_x_, host_y_);
+    vendor_->apply(T{1}, x_.data(), T{0}, plain_y_.data(), {});
+    synchronize(device_, {});
+  }
+  void ours() {
+    auto_spmv(matrix_, std::span<const T>(x_.span()), y_.span(), {.context = &context_});
+    synchronize(device_, {});
+  }
+  void settled(const Plan<T>& plan) {
+    plan(std::span<const T>(x_.span()), y_.span());
+    synchronize(device_, {});
+  }
+  [[nodiscard]] Plan<T> plan() const { return kept_plan(matrix_, context_); }
+
+  // After both.
+  void check() {
+    const auto expected = vendor_ == nullptr ? host_y_ : plain_y_.to_vector();
+    const auto y = y_.to_vector();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double scale = std::abs(static_cast<double>(expected[i])) + 1;
+      if (!(std::abs(static_cast<double>(y[i]) - static_cast<double>(expected[i])) <= 1e-2 * scale)) {
+        throw Error("the two products differ");
+      }
+    }
+  }
+
+ private:
+  const HostCsr<T>& csr_;
+  const Context& context_;
+  Device device_;
+  Matrix<T> matrix_;
+  std::vector<T> host_x_;
+  std::vector<T> host_y_;
+  Array<T> x_;
+  Array<T> y_;
+  Array<T> plain_y_;
+  std::unique_ptr<Operator<T>> vendor_;  // nullptr on the host
+};
+
+template <class Product>
+double seconds_of(std::int64_t repetitions, const Product& product) {
+  const double begun = now();
+  for (std::int64_t i = 0; i < repetitions; ++i) product();
+  return now() - begun;
+}
 
 template <class T>
 Totals totals_of(const HostCsr<T>& csr, const Context& context, std::int64_t most) {
-  std::vector<T> x(static_cast<std::size_t>(csr.cols));
-  fill_random(x.data(), csr.cols, 1, {}, {});
-  std::vector<T> y(static_cast<std::size_t>(csr.rows));
-  std::vector<T> expected(y.size());
-  const auto A = Matrix<T>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values);
-  const SpmvOptions<T> options{.context = &context};
-  for (int i = 0; i < 5; ++i) plain_product(csr, x, expected);
-
+  Products<T> products(csr, context);
+  // A machine's speed changes from second to second: each piece is held against plain CSR just before and after it.
+  const auto plain_seconds = [&](std::int64_t repetitions) {
+    return seconds_of(repetitions, [&] { products.plain(); }) / static_cast<double>(repetitions);
+  };
+  (void)plain_seconds(5);
   Totals totals;
   double plain = 0;  // of as many products as ours
   double ours = 0;
   std::int64_t done = 0;
-  // A machine's speed changes from second to second: each piece is held against plain CSR just before and after it.
-  const auto plain_seconds = [&](std::int64_t repetitions) {
-    const double begun = now();
-    for (std::int64_t i = 0; i < repetitions; ++i) plain_product(csr, x, expected);
-    return (now() - begun) / static_cast<double>(repetitions);
-  };
   double before = plain_seconds(10);
   for (std::size_t at = 0; at < counts.size() && counts[at] <= most; ++at) {
     while (done < counts[at]) {
       const auto piece = std::min(counts[at] - done, std::clamp<std::int64_t>(done / 2, 10, 200));
-      const double start = now();
-      for (std::int64_t i = 0; i < piece; ++i) auto_spmv(A, std::span<const T>(x), std::span<T>(y), options);
-      ours += now() - start;
+      ours += seconds_of(piece, [&] { products.ours(); });
       done += piece;
       const double after = plain_seconds(std::max<std::int64_t>(5, piece / 10));
       plain += static_cast<double>(piece) * (before + after) / 2;
@@ -94,19 +161,21 @@ Totals totals_of(const HostCsr<T>& csr, const Context& context, std::int64_t mos
     }
     totals.ratio[at] = ours / plain;
   }
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double scale = std::abs(static_cast<double>(expected[i])) + 1;
-    if (std::abs(static_cast<double>(y[i]) - static_cast<double>(expected[i])) > 1e-2 * scale) {
-      throw Error("the two products differ");
-    }
-  }
-  totals.choice = kept_plan(A, context).choice();
+  products.check();
+  const auto plan = products.plan();
+  totals.choice = plan.choice();
   totals.plain_us = plain / static_cast<double>(done) * 1e6;
+  // Likewise beside plain CSR, for the machine may have another speed by now.
+  constexpr std::int64_t repetitions = 100;
+  (void)seconds_of(5, [&] { products.settled(plan); });
+  before = plain_seconds(20);
+  const double best = seconds_of(repetitions, [&] { products.settled(plan); }) / repetitions;
+  totals.of_best = ours / plain / (best / ((before + plain_seconds(20)) / 2));
   return totals;
 }
 
 Context context_of(const Settings& settings) {
-  ContextOptions options{.device = Place{}, .database = DatabaseChoice::memory()};
+  ContextOptions options{.device = settings.place, .database = DatabaseChoice::memory()};
   if (settings.effort) options.effort = *settings.effort;
   return Context(options);
 }
@@ -118,10 +187,12 @@ struct Source {
 
 template <class T>
 void run(const std::vector<Source>& sources, const Settings& settings) {
-  std::printf("%d threads, %s; total over that of plain CSR\n%-28s %9s", omp_get_max_threads(),
+  std::printf("%s, %s; total over that of plain CSR\n%-28s %9s", context_of(settings).device_name().c_str(),
               sizeof(T) == sizeof(float) ? "float" : "double", "matrix", "plain us");
-  for (const auto count : counts) std::printf(" %7lld", static_cast<long long>(count));
-  std::printf("  plan\n");
+  for (const auto count : counts) {
+    if (count <= settings.most) std::printf(" %7lld", static_cast<long long>(count));
+  }
+  std::printf(" of best  plan\n");
   std::array<std::vector<double>, counts.size()> all;
   for (const auto& source : sources) {
     const auto csr = load_matrix<T>(source.name, source.values);
@@ -141,7 +212,7 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
       std::printf(" %7.2f", totals.ratio[i]);
       all[i].push_back(totals.ratio[i]);
     }
-    std::printf("  %s\n", totals.choice.c_str());
+    std::printf(" %7.2f  %s\n", totals.of_best, totals.choice.c_str());
     std::fflush(stdout);
   }
   const auto line = [&](const char* name, const auto& of) {
@@ -161,7 +232,8 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
 
 int usage(const char* program) {
   std::fprintf(stderr,
-               "usage: %s [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] MATRIX...\n",
+               "usage: %s [--cuda] [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] "
+               "MATRIX...\n",
                program);
   return 2;
 }
@@ -182,6 +254,9 @@ int main(int argc, char** argv) {
       } else if (argument == "--most") {
         if (last) return usage(argv[0]);
         settings.most = std::stoll(argv[++i]);
+      } else if (argument == "--cuda") {
+        settings.place = default_device();
+        if (settings.place.backend == Backend::host) throw Error("there is no CUDA device");
       } else if (argument == "--float") {
         is_float = true;
       } else if (argument == "--knowing") {
