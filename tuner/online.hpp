@@ -199,6 +199,9 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   [[nodiscard]] double hopeless_seconds() const;
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);
   [[nodiscard]] bool is_launching() const;
+  /// By its last products, on the host.
+  void time_best_anew();
+  [[nodiscard]] Timing summary_of_rides(std::vector<double> seconds) const;
   void board(Runner& runner);
   void alight(Runner& runner);
   void judge(Runner& runner);
@@ -228,6 +231,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void collect();
   [[nodiscard]] bool is_hopeless() const;
   void pass_over_idle_rides();
+  void note_seconds(const Runner& runner, double seconds);
   void note_use(Runner& runner, Stream stream);
   void note_end(Runner& runner, Stream stream);
   [[nodiscard]] bool in_use(const Runner& runner) const;
@@ -261,7 +265,9 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   std::array<Ride, warm_up_rides + timed_rides> rides_;
   std::array<Followed, most_streams> followed_;
   std::array<End, most_ends> ends_;
-  Measurement failure_;                 // of the last one that rode, where it failed
+  Measurement failure_;                       // of the last one that rode, where it failed
+  std::array<double, timed_rides> lately_{};  // seconds of the last products that used the best, on the host
+  std::size_t lately_count_ = 0;
   std::int64_t unaccounted_ = 0;        // products that used the best, since account()
   std::int64_t due_in_ = Budget::most;  // products from now; the next step may then be paid for
   bool waiting_ = false;                // for rides

@@ -1,5 +1,7 @@
 #include "formats/common/csr_rows.hpp"
 
+#include <type_traits>
+
 #include "core/simd.hpp"
 #include "formats/common/dispatch.hpp"
 #include "formats/common/row_partition.hpp"
@@ -33,9 +35,11 @@ AUTOSPMV_INLINE void multiply_in_runs(const CsrView<T>& matrix, const Offset* ro
   const std::int32_t* columns = matrix.col_idx;
   RowRuns<Offset>(row_ptr, rows)
       .for_each([=](std::int64_t row, std::int64_t first, auto length) AUTOSPMV_INLINE_LAMBDA {
-        store(row, row_sum<Lanes, T>(length, [=](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
-                return values[first + k] * x[columns[first + k]];
-              }));
+        const auto product = [=](std::int64_t k)
+                                 AUTOSPMV_INLINE_LAMBDA { return values[first + k] * x[columns[first + k]]; };
+        // Where its length has to be guessed, the partial sums of a short row are one more thing to guess.
+        const bool guessed = std::is_same_v<decltype(length), std::int64_t> && length <= RowRuns<Offset>::longest_known;
+        store(row, guessed ? row_sum<1, T>(length, product) : row_sum<Lanes, T>(length, product));
       });
 }
 

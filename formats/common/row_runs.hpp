@@ -16,11 +16,13 @@ namespace autospmv::formats {
 template <class Offset>
 class RowRuns {
  public:
+  static constexpr std::int64_t longest_known = 8;
+
   AUTOSPMV_INLINE RowRuns(const Offset* firsts, Share rows)
       : firsts_(firsts), row_(rows.first), last_(rows.last), first_(static_cast<std::int64_t>(firsts[rows.first])) {}
 
-  /// Calls row(i, first entry, length) for every row, with a constant for a length up to 8 where lengths do come in
-  /// runs.
+  /// Calls row(i, first entry, length) for every row, with a constant for a length up to longest_known where lengths
+  /// do come in runs.
   template <class Row>
   AUTOSPMV_INLINE void for_each(const Row& row) {
     if (come_in_runs()) {

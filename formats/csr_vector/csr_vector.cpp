@@ -35,7 +35,8 @@ class CsrVector final : public Format<T> {
   }
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
-    if (device.backend == Backend::host) return {{"T", {4, 2, 8, 16}}};
+    // There csr_scalar has four partial sums a row.
+    if (device.backend == Backend::host) return {{"T", {2, 8, 16}}};
     // The best T leaves each thread two to eight entries; more threads where few rows would leave the device idle.
     const double idle_share = 2048.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.nnz));
     const std::int64_t middle = power_of_two_above(features.npr_mean * std::clamp(idle_share, 0.33, 1.0), 256);
