@@ -49,19 +49,17 @@ class Online<T>::Product {
     }
     best_ = runner_ == online.best_;
     ++runner_->launching;
-    if (online.on_host()) start_ = Clock::now();
     if (ride_ != nullptr) return;
     ++online.unaccounted_;
     if (--online.due_in_ == 0) online.post();
   }
 
   ~Product() {
-    const auto end = online_.on_host() ? Clock::now() : start_;
     const std::scoped_lock lock(online_.mutex_);
     if (ride_ != nullptr) {
       ride_->state = launched_ ? Ride::State::running : Ride::State::idle;
     } else if (launched_ && online_.on_host()) {
-      online_.note_seconds(*runner_, std::chrono::duration<double>(end - start_).count());
+      online_.note_seconds(*runner_, seconds_);
     }
     if (!online_.on_host() && (ride_ == nullptr || !launched_)) online_.note_use(*runner_, stream_);
     --runner_->launching;
@@ -73,7 +71,9 @@ class Online<T>::Product {
   [[nodiscard]] bool launch(T alpha, const T* x, T beta, T* y) {
     try {
       if (ride_ != nullptr) ride_->watch->start(stream_);
+      const auto start = online_.on_host() ? Clock::now() : Clock::time_point{};
       runner_->op->apply(alpha, x, beta, y, stream_);
+      if (online_.on_host()) seconds_ = seconds_since(start);
       if (ride_ != nullptr) ride_->watch->stop(stream_);
       launched_ = true;
     } catch (const std::exception& error) {
@@ -93,7 +93,7 @@ class Online<T>::Product {
   Stream stream_;
   Runner* runner_ = nullptr;
   Ride* ride_ = nullptr;
-  Clock::time_point start_;  // on the host
+  double seconds_ = 0;  // on the host
   bool best_ = false;
   bool launched_ = false;
 };
@@ -746,7 +746,7 @@ void Online<T>::time_best_anew() {
   if (lately_count_ < lately_.size()) return;
   auto& measurement = best_->record.measurement;
   measurement.warm = summary_of_rides({lately_.begin(), lately_.end()});
-  if (measurement.bytes == 0 && best_ == runners_.front().get()) budget_.set_plain(measurement.warm.median);
+  if (still_plain_) budget_.set_plain(measurement.warm.median);
   if (measurement.outcome == Outcome::passed) best_total_ = total_seconds(measurement, task_.limits);
   for (auto& record : records_) {
     if (record.candidate == best_->record.candidate) record.measurement.warm = measurement.warm;
@@ -819,6 +819,7 @@ bool Online<T>::adopt_if_best(Runner& runner) {
   best_total_ = total;
   const std::scoped_lock lock(mutex_);
   account();
+  still_plain_ = still_plain_ && &runner == best_;
   best_ = &runner;
   lately_count_ = 0;
   return true;

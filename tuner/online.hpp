@@ -268,6 +268,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Measurement failure_;                       // of the last one that rode, where it failed
   std::array<double, timed_rides> lately_{};  // seconds of the last products that used the best, on the host
   std::size_t lately_count_ = 0;
+  bool still_plain_ = true;             // the best is the first
   std::int64_t unaccounted_ = 0;        // products that used the best, since account()
   std::int64_t due_in_ = Budget::most;  // products from now; the next step may then be paid for
   bool waiting_ = false;                // for rides
