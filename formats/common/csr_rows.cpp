@@ -28,6 +28,15 @@ AUTOSPMV_INLINE void multiply_rows(const CsrView<T>& matrix, const Offset* row_p
   }
 }
 
+// Where its length has to be guessed, the partial sums of a short row are one more thing to guess.
+template <int Lanes, class T, class Length, class Product>
+AUTOSPMV_INLINE T sum_of_row(Length length, const Product& product) {
+  if constexpr (Lanes > 1 && std::is_same_v<Length, std::int64_t>) {
+    if (length <= longest_known_row) return row_sum<1, T>(length, product);
+  }
+  return row_sum<Lanes, T>(length, product);
+}
+
 template <int Lanes, class T, class Offset, class Store>
 AUTOSPMV_INLINE void multiply_in_runs(const CsrView<T>& matrix, const Offset* row_ptr, Share rows, const T* x,
                                       const Store& store) {
@@ -37,9 +46,7 @@ AUTOSPMV_INLINE void multiply_in_runs(const CsrView<T>& matrix, const Offset* ro
       .for_each([=](std::int64_t row, std::int64_t first, auto length) AUTOSPMV_INLINE_LAMBDA {
         const auto product = [=](std::int64_t k)
                                  AUTOSPMV_INLINE_LAMBDA { return values[first + k] * x[columns[first + k]]; };
-        // Where its length has to be guessed, the partial sums of a short row are one more thing to guess.
-        const bool guessed = std::is_same_v<decltype(length), std::int64_t> && length <= RowRuns<Offset>::longest_known;
-        store(row, guessed ? row_sum<1, T>(length, product) : row_sum<Lanes, T>(length, product));
+        store(row, sum_of_row<Lanes, T>(length, product));
       });
 }
 

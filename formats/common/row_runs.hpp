@@ -10,19 +10,20 @@
 
 namespace autospmv::formats {
 
+/// Rows up to so long are summed by code that knows their length.
+inline constexpr std::int64_t longest_known_row = 8;
+
 /// Rows that lie one after another, row i from entry firsts[i] to firsts[i + 1]. A processor that has to guess where a
 /// short row ends guesses wrong about as often as lengths change from row to row. Here it has to guess only where a run
 /// of equally long ones ends, within which loops over a row are unrolled.
 template <class Offset>
 class RowRuns {
  public:
-  static constexpr std::int64_t longest_known = 8;
-
   AUTOSPMV_INLINE RowRuns(const Offset* firsts, Share rows)
       : firsts_(firsts), row_(rows.first), last_(rows.last), first_(static_cast<std::int64_t>(firsts[rows.first])) {}
 
-  /// Calls row(i, first entry, length) for every row, with a constant for a length up to longest_known where lengths
-  /// do come in runs.
+  /// Calls row(i, first entry, length) for every row, with a constant for a length up to longest_known_row where
+  /// lengths do come in runs.
   template <class Row>
   AUTOSPMV_INLINE void for_each(const Row& row) {
     if (come_in_runs()) {
