@@ -745,11 +745,16 @@ void Online<T>::time_best_anew() {
   const std::scoped_lock lock(mutex_);
   if (lately_count_ < lately_.size()) return;
   auto& measurement = best_->record.measurement;
+  const double former = measurement.warm.median;
   measurement.warm = summary_of_rides({lately_.begin(), lately_.end()});
+  // The others are as much slower than it as they were.
+  const double ratio = measurement.warm.median / former;
   if (still_plain_) budget_.set_plain(measurement.warm.median);
   if (measurement.outcome == Outcome::passed) best_total_ = total_seconds(measurement, task_.limits);
   for (auto& record : records_) {
-    if (record.candidate == best_->record.candidate) record.measurement.warm = measurement.warm;
+    auto& warm = record.measurement.warm;
+    for (auto* seconds : {&warm.median, &warm.low_quartile, &warm.high_quartile}) *seconds *= ratio;
+    if (record.candidate == best_->record.candidate) warm = measurement.warm;
   }
 }
 

@@ -95,12 +95,10 @@ TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
   EXPECT_EQ(choice.measurement.warm.samples, GetParam() == Backend::host ? 4 : 7);
   const auto trials = service_of(context).database().trials(key_of(matrix, context), context.limits());
   EXPECT_GT(trials.size(), 3U);
-  // On the host each is compared with what the best takes at that time, which is timed anew for the next one.
-  const double tolerance = GetParam() == Backend::host ? 1.5 : 1 + Database::tie;
   int unconverted = 0;
   for (const auto& trial : trials) {
     if (trial.measurement.outcome != Outcome::passed) continue;
-    EXPECT_GE(tolerance * total_seconds(trial.measurement, context.limits()),
+    EXPECT_GE((1 + Database::tie) * total_seconds(trial.measurement, context.limits()),
               total_seconds(choice.measurement, context.limits()))
         << trial.candidate.text();
     unconverted += trial.measurement.bytes == 0 ? 1 : 0;
