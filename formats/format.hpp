@@ -41,6 +41,7 @@ struct Cost {
   double storage_bytes = 0;  ///< allocated beside the CSR arrays
   double imbalance = 1;      ///< how much longer moving them takes than if all moved at full speed till the end
   Walk walk = {};            ///< GPU
+  double work = 0;           ///< host: what its threads compute together, ns; see formats/common/host_work.hpp
   int launches = 1;          ///< kernels of one product
 };
 

@@ -78,6 +78,7 @@ Coefficients default_coefficients(Backend backend) {
             .wave_seconds = 1e-6,  // no format says what its threads walk here
             .step_seconds = 1e-7,
             .single_step_seconds = 1e-8,
+            .work_seconds = 1e-9,
             .conversion_seconds = 2e-5,
             .conversion_passes = 20};
   }
@@ -87,6 +88,7 @@ Coefficients default_coefficients(Backend backend) {
           .wave_seconds = 2e-6,
           .step_seconds = 0.6e-6,
           .single_step_seconds = 0.17e-6,
+          .work_seconds = 1e-9,  // no format says what it computes here
           .conversion_seconds = 1.5e-4,
           .conversion_passes = 8};
 }
@@ -99,6 +101,7 @@ std::span<const CoefficientInfo> coefficient_table() {
       CoefficientInfo{"wave_seconds", "s", &Coefficients::wave_seconds, 1e-9, 1e-3},
       CoefficientInfo{"step_seconds", "s", &Coefficients::step_seconds, 1e-9, 1e-3},
       CoefficientInfo{"single_step_seconds", "s", &Coefficients::single_step_seconds, 1e-9, 1e-3},
+      CoefficientInfo{"work_seconds", "s", &Coefficients::work_seconds, 1e-11, 1e-7},
       CoefficientInfo{"conversion_seconds", "s", &Coefficients::conversion_seconds, 1e-7, 1},
       CoefficientInfo{"conversion_passes", "passes", &Coefficients::conversion_passes, 0.1, 1e4},
   };
@@ -122,7 +125,8 @@ double CostModel::product_seconds(const Cost& cost) const {
   return coefficients_.latency_seconds + cost.launches * coefficients_.launch_seconds +
          cost.bytes * std::min(cost.imbalance, largest_imbalance) / bandwidth +
          waves * (coefficients_.wave_seconds + walk.steps * coefficients_.step_seconds) +
-         walk.longest * coefficients_.single_step_seconds;
+         walk.longest * coefficients_.single_step_seconds +
+         cost.work * std::min(cost.imbalance, largest_imbalance) * coefficients_.work_seconds / processors_;
 }
 
 double CostModel::conversion_seconds(const Cost& cost, double csr_bytes) const {
@@ -148,7 +152,8 @@ CoefficientFit fit_coefficients(const Device& device, double bandwidth, const Co
   CoefficientFit fit{start, product_error(start), 0, setup_error(start), 0};
   static constexpr std::array of_products = {&Coefficients::launch_seconds, &Coefficients::latency_seconds,
                                              &Coefficients::cache_speedup,  &Coefficients::wave_seconds,
-                                             &Coefficients::step_seconds,   &Coefficients::single_step_seconds};
+                                             &Coefficients::step_seconds,   &Coefficients::single_step_seconds,
+                                             &Coefficients::work_seconds};
   static constexpr std::array of_setups = {&Coefficients::conversion_seconds, &Coefficients::conversion_passes};
   fit.error_after = search(fit.coefficients, of_products, product_error);
   fit.setup_error_after = search(fit.coefficients, of_setups, setup_error);

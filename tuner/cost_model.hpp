@@ -23,6 +23,7 @@ struct Coefficients {
   double wave_seconds = 0;         ///< of as many threads as the device holds at once, beside their steps (Cost::walk)
   double step_seconds = 0;         ///< of one step of all of them
   double single_step_seconds = 0;  ///< of one step of a thread that others wait for
+  double work_seconds = 0;         ///< of what a thread computes in a nanosecond where Cost::work was measured
   double conversion_seconds = 0;   ///< of any conversion, however small: allocations, launches, turns of the host
   double conversion_passes = 0;    ///< how often it moves the bytes of CSR and of what it stores
 
@@ -49,6 +50,7 @@ class CostModel {
       : cache_bytes_(static_cast<double>(device.cache_bytes)),
         threads_(std::max(
             1.0, static_cast<double>(device.multiprocessors) * static_cast<double>(device.threads_of_multiprocessor))),
+        processors_(std::max(1, device.multiprocessors)),
         bandwidth_(bandwidth),
         coefficients_(coefficients) {}
 
@@ -69,6 +71,7 @@ class CostModel {
 
   double cache_bytes_;
   double threads_;  // that the device holds at once
+  double processors_;
   double bandwidth_;
   Coefficients coefficients_;
 };

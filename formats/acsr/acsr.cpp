@@ -23,6 +23,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 namespace autospmv::formats::acsr {
@@ -66,7 +67,8 @@ class Acsr final : public Format<T> {
     if (auto refusal = refuse_rows(features.rows)) return *refusal;
     if (device.backend == Backend::host) {
       return Cost{.bytes = binned_product_bytes<T>(features, false, 0, full_value_bits<T>),
-                  .storage_bytes = binned_storage_bytes<T>(features, false, 0, full_value_bits<T>)};
+                  .storage_bytes = binned_storage_bytes<T>(features, false, 0, full_value_bits<T>),
+                  .work = work_of_rows(features, {.entry = 0.27, .row = 3.2})};
     }
     if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
     const auto rule = rule_of(params);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/common/csr_rows.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/ranking.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/walks.hpp"
@@ -396,6 +397,8 @@ class Cocktail final : public Format<T> {
       // Whatever the formats of the parts will be, they are not expected to give a thread more entries than this.
       constexpr double entries_of_thread = 8;
       cost.walk = walk_of_shared_rows(features, entries_of_thread);
+    } else {
+      cost.work = work_of_rows(features, {.entry = 0.25, .row = 0});
     }
     return cost;
   }

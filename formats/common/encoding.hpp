@@ -137,6 +137,8 @@ struct EncodedColumns {
 };
 
 /// The largest distance within a unit that so many bits hold.
+inline constexpr std::int64_t full_column_bits = 32;
+
 inline std::int64_t largest_distance(std::int64_t column_bits) { return (std::int64_t{1} << column_bits) - 2; }
 
 /// Why columns of units that span so many columns cannot be stored in so many bits.

@@ -1,4 +1,5 @@
 #include "formats/common/jagged.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <string>
@@ -217,7 +218,14 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
     return *refusal;
   }
   cost.bytes = jagged_bytes<T>(layout, features, static_cast<double>(features.nnz)) + vector_bytes<T>(features);
-  if (device.backend == Backend::cuda) cost.walk = walk_of_rows(features, 1, true);
+  if (device.backend == Backend::cuda) {
+    cost.walk = walk_of_rows(features, 1, true);
+  } else {
+    // Batches of rows: their sums go to and from memory with each column of the batch.
+    const auto nnz = static_cast<double>(features.nnz);
+    cost.work = work_of_sorted_rows(features, {.entry = 0.62, .row = 1.8}) + work_of_far_rows(features) +
+                work_of_decoding(nnz, full_column_bits, params["value_bits"]);
+  }
   return cost;
 }
 

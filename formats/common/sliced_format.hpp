@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/common/host_work.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/sliced.hpp"
 #include "formats/common/walks.hpp"
@@ -27,7 +28,11 @@ class SlicedFormat : public Format<T> {
     }
     cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
     const auto threads = static_cast<double>(layout.threads * layout.split);
-    if (device.backend == Backend::cuda) cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
+    if (device.backend == Backend::cuda) {
+      cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
+    } else {
+      cost.work = work_on_host(features, layout);
+    }
     return cost;
   }
 
@@ -72,6 +77,18 @@ class SlicedFormat : public Format<T> {
     const double stored = slots(features, layout);
     if (!layout.keep_lengths) return stored;
     return std::min(stored, static_cast<double>(features.nnz) * std::max(1.0, features.sliced_ell_padding[0]));
+  }
+
+  static double work_on_host(const Features& features, const SlicedLayout& layout) {
+    const double read = slots_read(features, layout);
+    double work = work_of_decoding(read, layout.column_bits, value_bits_of<T>(layout.value_bits));
+    if (layout.sort_window >= features.rows && layout.sort_window > 1) work += work_of_far_rows(features);
+    if (layout.slice_rows == 1) return work + work_of_sorted_rows(features, {.entry = 0.25, .row = 0.4});
+    // Each entry of a slice of all rows comes from another page: more of them than are fetched ahead.
+    const double pages =
+        layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
+    return work +
+           work_of_slots(features, read, {.entry = 0.23 + 0.03 * pages, .row = layout.slice_rows == 0 ? 0 : 2.5});
   }
 
   // Slots over nonzeros. Sorting brings equal lengths together; what remains is rounding up to T.

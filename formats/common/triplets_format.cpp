@@ -1,4 +1,5 @@
 #include "formats/common/triplets_format.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -128,6 +129,9 @@ Result<Cost> TripletsFormat<T>::predict(const Features& features, const Params& 
     constexpr double threads_of_share = 32;
     cost.walk = walk_of_shares(nnz, static_cast<double>(shares.share) / threads_of_share);
     add_fixup(features, shares, rows_longer_than(features, shares.share), cost);
+  } else {
+    cost.work =
+        0.63 * nnz + 4 * static_cast<double>(features.rows) + work_of_decoding(nnz, full_column_bits, value_bits);
   }
   return cost;
 }

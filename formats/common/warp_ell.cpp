@@ -1,4 +1,5 @@
 #include "formats/common/warp_ell.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,6 +104,7 @@ Result<Cost> predict_warp_ell(const Features& features, const LaneClasses& class
   const auto longest = static_cast<double>(features.npr_max);
   if (device.backend == Backend::host) {
     cost.imbalance = longest_walk(features, longest, device);
+    cost.work = work_of_slots(features, std::max(slots, static_cast<double>(features.nnz)), {.entry = 0.5, .row = 1});
   } else {
     // Each of the long rows has the threads of a block.
     const double more = block_for(features.npr_max, classes) - group_lanes;

@@ -1,4 +1,5 @@
 #include "formats/csc/csc.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -205,6 +206,9 @@ class Csc final : public Format<T> {
       const double walk = longest_walk(features, longest_column(features) / threads, device);
       cost.imbalance = std::max(contention(features), idle * walk);
       cost.launches = 2;
+    } else {
+      // Columns one by one: an addition to y is about as much work as a multiplication, and rows have no ends.
+      cost.work = 0.55 * nnz + 3.6 * static_cast<double>(features.rows);
     }
     return cost;
   }

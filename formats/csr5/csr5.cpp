@@ -1,4 +1,5 @@
 #include "formats/csr5/csr5.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 #include <bit>
@@ -318,6 +319,10 @@ class Csr5 final : public Format<T> {
       // Nearly every tile ends within a row.
       const double crossings = std::ceil(static_cast<double>(features.nnz) / static_cast<double>(cut.share)) - 1;
       add_fixup(features, cut, std::max(0.0, crossings), cost);
+    } else {
+      const auto nnz = static_cast<double>(features.nnz);
+      cost.work = 0.71 * nnz + 8.4 * static_cast<double>(features.rows) +
+                  work_of_decoding(nnz, full_column_bits, params["value_bits"]);
     }
     return cost;
   }

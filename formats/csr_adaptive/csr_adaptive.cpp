@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "formats/common/host_work.hpp"
 #include "formats/common/staged_rows.hpp"
 
 namespace autospmv::formats::csr_adaptive {
@@ -58,6 +59,7 @@ class CsrAdaptive final : public Format<T> {
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
     if (device.backend == Backend::host) {
       cost.imbalance = row_block_imbalance(blocks, device);
+      cost.work = work_of_rows(features, {.entry = 0.34, .row = 2.3});
     } else {
       cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
       if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;

@@ -21,6 +21,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 namespace autospmv::formats::csr_binned {
@@ -67,7 +68,10 @@ class CsrBinned final : public Format<T> {
     Cost cost;
     cost.bytes = binned_product_bytes<T>(features, false, log_granularity, value_bits);
     cost.storage_bytes = binned_storage_bytes<T>(features, false, log_granularity, value_bits);
-    if (on_host) return cost;
+    if (on_host) {
+      cost.work = work_of_rows(features, {.entry = 0.26, .row = 3.1});
+      return cost;
+    }
     const auto rule = rule_of(params);
     cost.walk = walk_of_shared_rows(features, static_cast<double>(params["entries"]));
     // The longest row has no more threads than its virtual row's mean asks for.

@@ -1,4 +1,5 @@
 #include "formats/csr_bound/csr_bound.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <cmath>
 
@@ -165,6 +166,8 @@ class CsrBound final : public Format<T> {
       cost.walk = {.threads = fragments * block, .steps = steps, .longest = std::max(steps, of_row)};
       add_sums(cost.walk);
       cost.launches = merge ? 2 : 1;
+    } else {
+      cost.work = work_of_rows(features, {.entry = 0.48, .row = 3.1});
     }
     return cost;
   }

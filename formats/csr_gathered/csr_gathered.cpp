@@ -1,4 +1,5 @@
 #include "formats/csr_gathered/csr_gathered.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 #include <algorithm>
@@ -119,7 +120,10 @@ class CsrGathered final : public Format<T> {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     Cost cost;
     cost.bytes = csr + vector_bytes<T>(features);
-    if (device.backend == Backend::host) return cost;
+    if (device.backend == Backend::host) {
+      cost.work = work_of_rows(features, {.entry = 0.45, .row = 7.7});
+      return cost;
+    }
     cost.storage_bytes = gathered_bytes(features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
     cost.bytes += 2 * cost.storage_bytes;  // written and read

@@ -1,4 +1,5 @@
 #include "formats/csr_merge/csr_merge.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 #include <algorithm>
@@ -220,6 +221,7 @@ class CsrMerge final : public Format<T> {
       add_tiles(features, params, cost);
     } else {
       cost.bytes = csr_bytes<T>(features.rows, features.nnz) + search_bytes(features, device);
+      cost.work = work_of_rows(features, {.entry = 0.21, .row = 0.4});
     }
     cost.bytes += vector_bytes<T>(features);
     if (params["hub"] == 1) {

@@ -1,4 +1,5 @@
 #include "formats/csr_padded/csr_padded.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 
 #include <algorithm>
@@ -245,6 +246,7 @@ class CsrPadded final : public Format<T> {
       const double at_once = std::pow(static_cast<double>(params["load"]), 0.75);
       cost.walk = walk_of_rows(features, static_cast<double>(params["T"]), false, at_once);
     }
+    if (device.backend == Backend::host) cost.work = work_of_rows(features, {.entry = 0.08, .row = 2.7});
     return cost;
   }
 

@@ -6,6 +6,7 @@
 //   values   a b   c   d e f            thread 2: (3 4 5)
 
 #include "formats/common/csr_rows.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/walks.hpp"
 
@@ -44,6 +45,8 @@ class CsrScalar final : public Format<T> {
       // The lanes of a warp read apart: each load fetches a sector of its own.
       cost.walk.steps *= 2;
       cost.walk.longest *= 2;
+    } else {
+      cost.work = work_of_rows(features, {.entry = 0.17, .row = 0});
     }
     return cost;
   }

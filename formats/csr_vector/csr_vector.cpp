@@ -9,6 +9,7 @@
 //           row 0: e
 
 #include "formats/common/csr_rows.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/rules.hpp"
 #include "formats/common/walks.hpp"
 
@@ -69,6 +70,7 @@ class CsrVector final : public Format<T> {
       cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
       if (params["share"] > 0) add_shared_rows(features, params, cost.walk);
     }
+    if (device.backend == Backend::host) cost.work = host_work(features, params["T"]);
     return cost;
   }
 
@@ -93,6 +95,12 @@ class CsrVector final : public Format<T> {
   }
 
  private:
+  // Two partial sums are as good as four; more have to be added up, and what is left of a row is summed up apart.
+  static double host_work(const Features& features, std::int64_t sums) {
+    if (sums == 2) return work_of_rows(features, {.entry = 0.24, .row = 0});
+    return work_of_rows(features, {.entry = 0.12, .row = sums == 8 ? 15.0 : 28.0});
+  }
+
   using Values = std::vector<std::int64_t>;
 
   // Rows that would take more steps than `share` are walked by their block, one after another.

@@ -82,6 +82,8 @@ class Dia final : public Format<T> {
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);
+    } else {
+      cost.work = 0.70 * cost.bytes / sizeof(T);
     }
     return cost;
   }

@@ -82,6 +82,8 @@ class Hdia final : public Format<T> {
         cost.walk.steps *= 2;
         cost.walk.longest *= 2;
       }
+    } else {
+      cost.work = 1.5 * static_cast<double>(features.nnz);
     }
     return cost;
   }

@@ -1,4 +1,5 @@
 #include "formats/hyb/hyb.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -194,6 +195,9 @@ class Hyb final : public Format<T> {
                    .steps = static_cast<double>(features.nnz) / std::max(1.0, threads),
                    .longest = std::max(static_cast<double>(width), entries_of_thread)};
       if (rest > 0) add_sums(cost.walk);
+    } else {
+      cost.work = work_of_slots(features, slots + rest, {.entry = 0.54, .row = 0.9}) +
+                  work_of_decoding(slots + rest, full_column_bits, value_bits);
     }
     return cost;
   }

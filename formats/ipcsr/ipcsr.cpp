@@ -1,4 +1,5 @@
 #include "formats/ipcsr/ipcsr.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -89,6 +90,7 @@ class Ipcsr final : public Format<T> {
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
     if (device.backend == Backend::host) {
       cost.imbalance = row_block_imbalance(blocks, device);
+      cost.work = work_of_rows(features, {.entry = 0.34, .row = 2.1});
     } else {
       cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
       // Those that the multiprocessors could hold, had they the shared memory, are as good as there.

@@ -1,4 +1,5 @@
 #include "formats/pcsr/pcsr.hpp"
+#include "formats/common/host_work.hpp"
 
 #include "core/parallel.hpp"
 #include "formats/common/row_partition.hpp"
@@ -107,6 +108,7 @@ class Pcsr final : public Format<T> {
                    .steps = (nnz + rows * (features.npr_mean / 2 + 2)) / (nnz + rows),
                    .longest = static_cast<double>(features.npr_max)};
     }
+    if (device.backend == Backend::host) cost.work = work_of_rows(features, {.entry = 0.28, .row = 3.0});
     return cost;
   }
 

@@ -30,6 +30,7 @@
 
 #include "formats/common/binned_rows.hpp"
 #include "formats/common/binned_rules.hpp"
+#include "formats/common/host_work.hpp"
 #include "formats/common/walks.hpp"
 #include "formats/suraa/segments.hpp"
 
@@ -89,7 +90,10 @@ class Suraa final : public Format<T> {
     cost.storage_bytes = binned_storage_bytes<T>(features, true, 0, value_bits);
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
-    if (on_host) return cost;
+    if (on_host) {
+      cost.work = work_of_rows(features, {.entry = 0.30, .row = 0.4});
+      return cost;
+    }
     const auto rule = rule_of(params);
     const bool by_segments = params["entries"] == 0;
     const bool fused = params["fused"] != 0;

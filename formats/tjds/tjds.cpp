@@ -1,4 +1,5 @@
 #include "formats/tjds/tjds.hpp"
+#include "formats/common/host_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -295,6 +296,9 @@ class Tjds final : public Format<T> {
       cost.bytes += nnz * sector;
       cost.imbalance = std::max(contention(features), idle_columns(features, device));
       cost.launches = 2;
+    } else {
+      // Every entry waits for the addition to y before it.
+      cost.work = 2.3 * nnz + 1.1 * static_cast<double>(features.rows);
     }
     return cost;
   }

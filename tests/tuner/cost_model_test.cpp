@@ -16,7 +16,7 @@ namespace {
 
 constexpr double bandwidth = 4e12;
 
-CostModel default_model() { return {testing::recorded_device(), bandwidth, default_coefficients(Backend::cuda)}; }
+CostModel default_model() { return {testing::gpu_recording().device, bandwidth, default_coefficients(Backend::cuda)}; }
 
 TEST(CostModel, IsARoofline) {
   const auto model = default_model();
@@ -35,7 +35,7 @@ TEST(CostModel, IsARoofline) {
 TEST(CostModel, ThreadsTakeTurnsAndWaitForTheLongestOfThem) {
   const auto model = default_model();
   const auto& c = model.coefficients();
-  const auto device = testing::recorded_device();
+  const auto device = testing::gpu_recording().device;
   const double at_once = static_cast<double>(device.multiprocessors) * device.threads_of_multiprocessor;
   const double idle = model.product_seconds({});
   const auto beside = [&](const Walk& walk) { return model.product_seconds({.walk = walk}) - idle; };
@@ -62,7 +62,7 @@ TEST(CostModel, TheTableNamesEveryCoefficientOnce) {
 
 // Times made by other coefficients than those that the fit starts from, each format with a factor of its own.
 TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
-  const auto device = testing::recorded_device();
+  const auto device = testing::gpu_recording().device;
   const auto start = default_coefficients(Backend::cuda);
   auto truth = start;
   truth.launch_seconds *= 3;
@@ -91,10 +91,10 @@ TEST(FitCoefficients, FindsThoseThatMadeTheSamples) {
 }
 
 TEST(FitCoefficients, ImprovesOnRecordedTrials) {
-  const auto device = testing::recorded_device();
+  const auto device = testing::gpu_recording().device;
   std::vector<CostSample> samples;
   std::map<std::string, std::size_t> groups;
-  for (const auto& record : testing::recorded_matrices()) {
+  for (const auto& record : testing::recorded_matrices(testing::gpu_recording())) {
     const auto features = features_of_record(record.matrix.features);
     ASSERT_TRUE(features) << record.matrix.label;
     for_each_cost<double>(record.trials, *features, device, [&](const TrialRecord& trial, const Cost& cost) {
@@ -103,7 +103,8 @@ TEST(FitCoefficients, ImprovesOnRecordedTrials) {
     });
   }
   ASSERT_GT(samples.size(), 1000U);
-  const auto fit = fit_coefficients(device, testing::recorded_bandwidth, default_coefficients(Backend::cuda), samples);
+  const auto fit =
+      fit_coefficients(device, testing::gpu_recording().bandwidth, default_coefficients(Backend::cuda), samples);
   EXPECT_LE(fit.error_after, fit.error_before);
 }
 

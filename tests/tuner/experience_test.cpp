@@ -17,9 +17,7 @@
 namespace autospmv {
 namespace {
 
-CostModel default_model() {
-  return {testing::recorded_device(), testing::recorded_bandwidth, default_coefficients(Backend::cuda)};
-}
+CostModel default_model() { return testing::model_of(testing::gpu_recording()); }
 
 TEST(Distance, CountsParametersThatDiffer) {
   const Params base{{"T", 8}, {"block", 256}};
@@ -33,8 +31,8 @@ TEST(Distance, CountsParametersThatDiffer) {
 }
 
 TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
-  const auto records = testing::recorded_matrices();
-  const auto device = testing::recorded_device();
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto device = testing::gpu_recording().device;
   const auto experience = testing::experience_of<double>(records, device, default_model());
   EXPECT_EQ(experience->matrices(), records.size());
 
@@ -67,8 +65,8 @@ TEST(Experience, KnowsWhatWasMeasuredAtTheSamePlace) {
 }
 
 TEST(Experience, AMatrixTeachesNothingAboutItself) {
-  const auto records = testing::recorded_matrices();
-  const auto device = testing::recorded_device();
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto device = testing::gpu_recording().device;
   const auto experience = testing::experience_of<double>(records, device, default_model());
   const auto features = features_of_record(records.front().matrix.features);
   const auto near = experience->near(*features, records.front().key.pattern);
@@ -78,7 +76,7 @@ TEST(Experience, AMatrixTeachesNothingAboutItself) {
 }
 
 TEST(Experience, ReadsTrialsOfNeighboursOnlyAndOnce) {
-  const auto records = testing::recorded_matrices();
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
   const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
   std::set<std::string> read;
   std::string nearest;
@@ -90,7 +88,7 @@ TEST(Experience, ReadsTrialsOfNeighboursOnlyAndOnce) {
   const auto& record = records.front();
   const auto features = features_of_record(record.matrix.features);
   nearest = record.key.pattern.text();
-  const Experience<double> experience(matrices, trials_of, testing::recorded_device(), default_model());
+  const Experience<double> experience(matrices, trials_of, testing::gpu_recording().device, default_model());
   EXPECT_TRUE(read.empty());
   const auto near = experience.near(*features, Fingerprint{});
   EXPECT_EQ(read.size(), near.neighbours().size() + 1)
@@ -102,8 +100,8 @@ TEST(Experience, ReadsTrialsOfNeighboursOnlyAndOnce) {
 }
 
 TEST(Experience, ServesManyThreads) {
-  const auto records = testing::recorded_matrices();
-  const auto experience = testing::experience_of<double>(records, testing::recorded_device(), default_model());
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto experience = testing::experience_of<double>(records, testing::gpu_recording().device, default_model());
   std::vector<double> sums(records.size());
   const auto sum_of = [&](std::size_t at) {
     const auto& record = records[at];
@@ -134,8 +132,8 @@ TEST(Experience, ServesManyThreads) {
 
 // Else whatever is new would look faster than all that is known.
 TEST(Experience, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
-  const auto records = testing::recorded_matrices();
-  const auto experience = testing::experience_of<double>(records, testing::recorded_device(), default_model());
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto experience = testing::experience_of<double>(records, testing::gpu_recording().device, default_model());
   const auto features = features_of_record(records.front().matrix.features);
   const auto correction = experience->near(*features, {}).correction("no such format", {});
   EXPECT_EQ(correction.tier, Tier::model);
@@ -153,8 +151,8 @@ TEST(Experience, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
 }
 
 TEST(Experience, SiblingsCountLessAndSaySo) {
-  const auto records = testing::recorded_matrices();
-  auto device = testing::recorded_device();
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  auto device = testing::gpu_recording().device;
   device.name = "another";
   const auto experience = testing::experience_of<double>(records, device, default_model());
   const auto features = features_of_record(records.front().matrix.features);
@@ -166,14 +164,14 @@ TEST(Experience, SiblingsCountLessAndSaySo) {
 }
 
 TEST(Experience, WithoutRecordsThereIsOnlyTheModel) {
-  const auto experience = testing::experience_of<double>({}, testing::recorded_device(), default_model());
+  const auto experience = testing::experience_of<double>({}, testing::gpu_recording().device, default_model());
   const auto near = experience->near(Features{}, Fingerprint{});
   const auto correction = near.correction("csr_scalar", {});
   EXPECT_EQ(correction.tier, Tier::model);
   EXPECT_EQ(correction.log_time, 0);
   // Of another type of values there are none either.
-  const auto records = testing::recorded_matrices();
-  EXPECT_EQ(testing::experience_of<float>(records, testing::recorded_device(), default_model())->matrices(), 0U);
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  EXPECT_EQ(testing::experience_of<float>(records, testing::gpu_recording().device, default_model())->matrices(), 0U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Trials that an NVIDIA H200 gave, every candidate of generated matrices in double: what searches are replayed on.
+// Trials that an NVIDIA H200 and two threads of an AMD EPYC gave, every candidate of generated matrices in double: what
+// searches are replayed on.
 #pragma once
 
 #include <algorithm>
@@ -14,31 +15,55 @@
 
 namespace autospmv::testing {
 
-/// The device they were recorded on, as far as formats ask.
-inline Device recorded_device() {
-  Device device;
-  device.backend = Backend::cuda;
-  device.name = "NVIDIA H200";
-  device.multiprocessors = 132;
-  device.memory_bytes = std::int64_t{140} << 30;
-  device.cache_bytes = std::int64_t{60} << 20;
-  device.threads_of_multiprocessor = 2048;
-  device.blocks_of_multiprocessor = 32;
-  device.shared_bytes_of_multiprocessor = 228 << 10;
-  device.shared_bytes_of_block = 227 << 10;
-  return device;
+/// Where trials were recorded.
+struct Recording {
+  std::string file;  ///< in tests/tuner/recorded
+  Device device;     ///< as far as formats ask
+  double bandwidth = 0;
+};
+
+inline const Recording& gpu_recording() {
+  static const Recording recording = [] {
+    Device device;
+    device.backend = Backend::cuda;
+    device.name = "NVIDIA H200";
+    device.multiprocessors = 132;
+    device.memory_bytes = std::int64_t{140} << 30;
+    device.cache_bytes = std::int64_t{60} << 20;
+    device.threads_of_multiprocessor = 2048;
+    device.blocks_of_multiprocessor = 32;
+    device.shared_bytes_of_multiprocessor = 228 << 10;
+    device.shared_bytes_of_block = 227 << 10;
+    return Recording{"h200_double.txt.xz", device, 4.13e12};
+  }();
+  return recording;
 }
 
-inline constexpr double recorded_bandwidth = 4.13e12;
+inline const Recording& host_recording() {
+  static const Recording recording = [] {
+    Device device;
+    device.name = "AMD EPYC, 2 threads";
+    device.multiprocessors = 2;
+    device.memory_bytes = std::int64_t{8} << 30;
+    device.cache_bytes = std::int64_t{32} << 20;
+    return Recording{"host_double.txt.xz", device, 3.71e10};
+  }();
+  return recording;
+}
+
+/// The cost model by itself.
+inline CostModel model_of(const Recording& recording) {
+  return {recording.device, recording.bandwidth, default_coefficients(recording.device.backend)};
+}
 
 struct Recorded : RecordedMatrix {
   std::vector<TrialRecord> trials;
 };
 
-/// tests/tuner/recorded/h200_double.txt.xz: a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials,
-/// "trial FORMAT PARAMS MICROSECONDS SETUP BYTES", all apart by tabs.
-inline std::vector<Recorded> recorded_matrices() {
-  const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/h200_double.txt.xz");
+/// Of each matrix a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials, "trial FORMAT PARAMS
+/// MICROSECONDS SETUP BYTES", apart by tabs and spaces.
+inline std::vector<Recorded> recorded_matrices(const Recording& recording) {
+  const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/" + recording.file);
   std::istringstream lines(std::string(text.begin(), text.end()));
   std::vector<Recorded> records;
   for (std::string line; std::getline(lines, line);) {
@@ -49,8 +74,8 @@ inline std::vector<Recorded> recorded_matrices() {
       auto& record = records.emplace_back();
       // A pattern that is no other's.
       record.key.pattern = *Fingerprint::parse(std::string(28, '0') + std::to_string(1000 + records.size()));
-      record.key.backend = "cuda";
-      record.key.device = recorded_device().name;
+      record.key.backend = name_of(recording.device.backend);
+      record.key.device = recording.device.name;
       std::getline(fields, record.matrix.label, '\t');
       std::getline(fields, record.key.value_type, '\t');
       for (std::string feature; fields >> feature;) {

@@ -214,10 +214,10 @@ double online_total(const std::vector<Prospect>& prospects, const Trials& trials
 }
 
 // Every matrix is predicted from all others, or by the model alone, and searched as if it were new.
-Replayed replay(bool blind) {
-  const auto records = testing::recorded_matrices();
-  const auto device = testing::recorded_device();
-  const CostModel model(device, testing::recorded_bandwidth, default_coefficients(Backend::cuda));
+Replayed replay(const testing::Recording& recording, bool blind) {
+  const auto records = testing::recorded_matrices(recording);
+  const auto& device = recording.device;
+  const auto model = testing::model_of(recording);
   const auto experience = testing::experience_of<double>(records, device, model);
   const Limits limits;
   Replayed replayed;
@@ -251,7 +251,7 @@ Replayed replay(bool blind) {
 }
 
 TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
-  const auto [measured, estimated, online] = replay(false);
+  const auto [measured, estimated, online] = replay(testing::gpu_recording(), false);
   ASSERT_GT(measured.matrices, 30);
   EXPECT_LE(measured.most_trials, SearchRules{}.most_trials);
   EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
@@ -265,10 +265,31 @@ TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
 }
 
 TEST(Replay, MoreTrialsFindThemWhereNothingIsKnown) {
-  const auto [measured, estimated, online] = replay(true);
+  const auto [measured, estimated, online] = replay(testing::gpu_recording(), true);
   EXPECT_GE(measured.mean(), 0.96) << "worst " << measured.worst;
   EXPECT_LE(measured.most_trials, SearchRules{}.most_blind_trials);
   EXPECT_GE(online.mean(), 0.7) << "worst " << online.worst;
+}
+
+TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
+  const auto [measured, estimated, online] = replay(testing::host_recording(), true);
+  ASSERT_GT(measured.matrices, 50);
+  EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
+  EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
+  RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
+  RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
+  RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
+  RecordProperty("trials", std::to_string(measured.trials) + " online " + std::to_string(online.trials));
+}
+
+TEST(Replay, OnAProcessorOthersTeachMore) {
+  const auto [measured, estimated, online] = replay(testing::host_recording(), false);
+  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
+  EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
+  RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
+  RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
+  RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
+  RecordProperty("trials", std::to_string(measured.trials) + " online " + std::to_string(online.trials));
 }
 
 }  // namespace
