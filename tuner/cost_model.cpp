@@ -74,13 +74,13 @@ Coefficients default_coefficients(Backend backend) {
   if (backend == Backend::host) {
     return {.launch_seconds = 2e-6,
             .latency_seconds = 1e-6,
-            .cache_speedup = 2,
+            .cache_speedup = 4,
             .wave_seconds = 1e-6,  // no format says what its threads walk here
             .step_seconds = 1e-7,
             .single_step_seconds = 1e-8,
             .work_seconds = 1e-9,
             .conversion_seconds = 2e-5,
-            .conversion_passes = 20};
+            .conversion_passes = 7};
   }
   return {.launch_seconds = 0.9e-6,
           .latency_seconds = 2e-6,

@@ -250,6 +250,7 @@ Neighbourhood Experience<T>::near(const Features& features, const Fingerprint& p
     std::erase_if(of_format.sums, [](const auto& sums) { return sums.weight == 0; });
     near.formats_.emplace(choices_[f].format, std::move(of_format));
   }
+  near.unknown_.deviation = model_.deviation();
   near.unknown_.log_time = median(std::move(times));
   near.unknown_.log_setup = median(std::move(setups));
   return near;

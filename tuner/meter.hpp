@@ -43,14 +43,20 @@ class TimedProduct {
   virtual Sample cold_sample(CacheFlusher& flusher) = 0;
 };
 
-/// How long a sample of a benchmark lasts, and one of a tuning that has no more than a few hundred products of time.
-/// The clock of a device ticks in half microseconds.
-inline constexpr double long_sample_seconds = 3e-4;
-inline constexpr double short_sample_seconds = 6e-5;
+/// How long samples last, seconds. The clock of a device ticks in half microseconds; that of the host is disturbed by
+/// more.
+struct SampleLength {
+  double device = 0;
+  double host = 0;
 
-/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last longer, and
-/// longer still where something disturbs them: they are taken again as long as there is patience, which outlives what
-/// is returned.
+  [[nodiscard]] double on(Backend backend) const { return backend == Backend::host ? host : device; }
+};
+/// Those of a benchmark, and of a tuning that has no more than a few hundred products of time.
+inline constexpr SampleLength long_sample{3e-4, 4.8e-3};
+inline constexpr SampleLength short_sample{6e-5, 2.4e-4};
+
+/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last longer where
+/// something disturbs them: they are taken again as long as there is patience, which outlives what is returned.
 std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
                                                  Patience& patience);
 

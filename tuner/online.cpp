@@ -603,8 +603,6 @@ void Online<T>::prepare() {
     return extract_features(task_.matrix->on(place_), device_);
   }();
   task_.described.features = named_values(features);
-  // A copy of this machine's memory takes as long as thousands of products.
-  if (on_host()) service_->suppose_bandwidth(static_cast<double>(task_.described.csr_bytes) / budget_.plain());
   task_.prospects = prospects_of<T>(features, task_.key, *service_, service_->template experience<T>());
 }
 

@@ -30,7 +30,8 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const std::string& format, const Params& params, const Cost& cost,
                                    double csr_bytes) const {
-    const auto correction = experience_ ? near_.correction(format, params) : Correction{};
+    const auto correction =
+        experience_ ? near_.correction(format, params) : Correction{.deviation = model_.deviation()};
     return {std::max(model_.product_seconds(cost) * std::exp(correction.log_time), model_.memory_seconds(cost)),
             model_.conversion_seconds(cost, csr_bytes) * std::exp(correction.log_setup), correction.deviation,
             correction.tier};

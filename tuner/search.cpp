@@ -378,9 +378,11 @@ Wanted blind_order(const Wanted& wanted, const SearchRules& rules) {
   return order;
 }
 
-bool is_blind(const Wanted& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(),
-                     [](const Prospect* prospect) { return prospect->prediction.tier == Tier::model; });
+bool is_blind(const Wanted& wanted, const SearchRules& rules) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const Prospect* prospect) {
+    const auto& prediction = prospect->prediction;
+    return prediction.tier == Tier::model && prediction.deviation > rules.vague;
+  });
 }
 
 }  // namespace
@@ -400,7 +402,7 @@ std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort 
   std::unique_ptr<Search> search;
   if (effort == Effort::exhaustive || wanted.empty()) {
     search = std::make_unique<InOrder>(std::move(wanted));
-  } else if (is_blind(wanted)) {
+  } else if (is_blind(wanted, rules)) {
     search = std::make_unique<InOrder>(blind_order(wanted, rules));
   } else {
     search = std::make_unique<ShortList>(wanted, limits, rules);

@@ -187,6 +187,12 @@ double Service::copy_bandwidth() const {
   return MeasuredBandwidths::get().of_device[bandwidth_key(device_)] = measured.bytes_a_second;
 }
 
+// On a host measuring it takes as long as hundreds of products, and what caches serve does not depend on it.
+double Service::usual_bandwidth() const {
+  constexpr double of_thread = 1e10;
+  return device_.backend == Backend::host ? of_thread * std::max(1, device_.multiprocessors) : copy_bandwidth();
+}
+
 CostModel Service::cost_model() const {
   auto coefficients = default_coefficients(device_.backend);
   for (const auto& [name, value] : database_->coefficients(std::string(name_of(device_.backend)), device_.name)) {
@@ -195,8 +201,7 @@ CostModel Service::cost_model() const {
     }
   }
   const auto known = known_copy_bandwidth();
-  const double supposed = supposed_bandwidth_;
-  return {device_, known ? *known : supposed > 0 ? supposed : copy_bandwidth(), coefficients};
+  return {device_, known ? *known : usual_bandwidth(), coefficients};
 }
 
 template <Scalar T>

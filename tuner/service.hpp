@@ -87,10 +87,6 @@ class Service {
   /// measured on the first call of the process.
   [[nodiscard]] double copy_bandwidth() const;
 
-  /// What to take for it until it is measured: the bytes a second of some product. Candidates are ranked alike by
-  /// either.
-  void suppose_bandwidth(double bytes_a_second) const { supposed_bandwidth_ = bytes_a_second; }
-
   /// With the coefficients that were fitted for this device, else the defaults.
   [[nodiscard]] CostModel cost_model() const;
 
@@ -120,6 +116,8 @@ class Service {
  private:
   /// The copy bandwidth where that takes no measurement.
   [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
+  /// What predictions take for it where nobody has measured it.
+  [[nodiscard]] double usual_bandwidth() const;
 
   template <class T>
   struct Learned {
@@ -136,7 +134,6 @@ class Service {
   mutable std::atomic<std::size_t> tuned_ = 0;
   mutable double recheck_ = 0;
   double recheck_share_ = 0;
-  mutable std::atomic<double> supposed_bandwidth_ = 0;
   Effort effort_;
   Limits limits_;
   Logger log_;

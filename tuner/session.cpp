@@ -45,6 +45,7 @@ struct Session<T>::Trial {
   std::unique_ptr<TimedProduct> timed;
   Samples warm;
   std::vector<double> others;  // what products of other conversions of it take over this one's
+  double look = 0;             // seconds of a product at first, undisturbed; 0: none
   bool baseline = false;
   bool spared = false;    // slower than the best, but not beside it
   std::size_t index = 0;  // of the trial
@@ -96,12 +97,13 @@ double Session<T>::glance_limit() const {
 
 template <class T>
 void Session<T>::first_look(Trial& trial) {
-  trial.timed = make_timed_product(device_, launch_of(*trial.op), rules_.sample_seconds, patience_);
+  trial.timed = make_timed_product(device_, launch_of(*trial.op), rules_.sample.on(device_.backend), patience_);
   for (int i = 0; i < rules_.first_look_samples; ++i) {
     give_up_if(watch_.stop);
     trial.warm.add(trial.timed->warm_sample());
   }
   trial.update_median();
+  if (!trial.disturbed()) trial.look = trial.median();
   note_best(trial);
 }
 
@@ -130,7 +132,7 @@ void Session<T>::convert_again(Trial& trial, int samples) {
     if (op == nullptr) return;
     measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
     if (samples == 0 || measurement.bytes == 0) return;
-    const auto timed = make_timed_product(device_, launch_of(*op), rules_.sample_seconds, patience_);
+    const auto timed = make_timed_product(device_, launch_of(*op), rules_.sample.on(device_.backend), patience_);
     Samples of_first;
     Samples of_other;
     for (int i = 0; i < samples; ++i) {
@@ -287,18 +289,41 @@ void Session<T>::settle() {
   for (const auto& trial : trials_) trial->timed.reset();
 }
 
-// The first looks were taken at other times, each at its own: rounds say more.
 template <class T>
-void Session<T>::even_out(const std::vector<Trial*>& trials) {
+std::vector<Samples> Session<T>::evened(double level) const {
   const auto slowness = slowness_of(rounds_);
   std::vector<Samples> evened(trials_.size());
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     for (const auto& [product, sample] : rounds_[r].samples) {
-      evened[product].add({sample.seconds / slowness[r], sample.disturbed});
+      evened[product].add({level * sample.seconds / slowness[r], sample.disturbed});
     }
   }
+  return evened;
+}
+
+// Candidates that take turns push one another out of a cache that each of them has to itself in a first look, and is
+// back in only after several products. Those that were dropped have nothing but their first look to be held against.
+template <class T>
+double Session<T>::level_of_looks(const std::vector<Trial*>& trials) const {
+  const bool any_dropped = std::any_of(trials_.begin(), trials_.end(), [](const auto& trial) {
+    return !trial->running() && trial->record.measurement.outcome == Outcome::passed;
+  });
+  if (device_.backend != Backend::host || !any_dropped) return 1;
+  const auto rounds = evened(1);
+  std::vector<double> ratios;
+  for (const auto* trial : trials) {
+    const auto& samples = rounds[trial->index];
+    if (samples.any_undisturbed() && trial->look > 0) ratios.push_back(trial->look / samples.timing().median);
+  }
+  return ratios.empty() ? 1 : std::min(1.0, summarize(std::move(ratios)).median);
+}
+
+// The first looks were taken at other times, each at its own: rounds say more of which is the fastest.
+template <class T>
+void Session<T>::even_out(const std::vector<Trial*>& trials) {
+  auto all = evened(level_of_looks(trials));
   for (auto* trial : trials) {
-    auto& samples = evened[trial->index];
+    auto& samples = all[trial->index];
     if (samples.any_undisturbed()) trial->warm = std::move(samples);
     trial->update_median();
   }

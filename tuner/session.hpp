@@ -33,7 +33,7 @@ struct SessionRules {
   double resolution = 0.01;    ///< rounds end when the noise is this share of the median
   int cold_samples = 3;        ///< of those that were not dropped
   int loop_samples = 3;        ///< likewise; enough for a median, and no candidate is chosen by it
-  double sample_seconds = long_sample_seconds;
+  SampleLength sample = long_sample;
   double expected_calls = 1000;  ///< as in Limits: what a conversion has to pay for itself
 };
 
@@ -47,7 +47,23 @@ inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
                                                .conversions = 1,
                                                .cold_samples = 0,
                                                .loop_samples = 0,
-                                               .sample_seconds = short_sample_seconds};
+                                               .sample = short_sample};
+/// The same on the host, where a sample of three products tells more of a candidate than its clock is off.
+inline constexpr SessionRules host_short_list_rules{.cut_factor = 1.15,
+                                                    .baseline_cut_factor = 1.15,
+                                                    .first_look_samples = 1,
+                                                    .min_rounds = 1,
+                                                    .max_rounds = 4,
+                                                    .final_rounds = 2,
+                                                    .conversions = 1,
+                                                    .resolution = 0.02,
+                                                    .cold_samples = 0,
+                                                    .loop_samples = 0,
+                                                    .sample = short_sample};
+inline const SessionRules& rules_of_short_list(Backend backend) {
+  return backend == Backend::host ? host_short_list_rules : short_list_rules;
+}
+
 /// Tunes with every candidate: only the best matter.
 inline constexpr SessionRules tuning_rules{};
 /// Benchmarks: every candidate is measured to the end.
@@ -106,7 +122,11 @@ class Session {
   bool round(const std::vector<Trial*>& trials);
   [[nodiscard]] std::vector<Trial*> kept() const;
   void run_rounds();
-  /// Takes out of the trials' samples how fast the machine was in each round.
+  /// By trial, what the rounds have shown, without how fast the machine was in each of them, times `level`.
+  [[nodiscard]] std::vector<Samples> evened(double level) const;
+  /// What first looks of these took over what rounds did.
+  [[nodiscard]] double level_of_looks(const std::vector<Trial*>& trials) const;
+  /// Takes what the rounds have shown for what the trials take.
   void even_out(const std::vector<Trial*>& trials);
   void time_otherwise();
   [[nodiscard]] Launch launch_of(const Operator<T>& product) const;

@@ -266,7 +266,7 @@ bool Tuning<T>::is_doubtful() const {
   fill_random(x.data(), view_.cols, 1, device, stream);
   const auto launch = [&](Stream on) { result_.plan->apply(T{1}, x.data(), T{0}, y.data(), on); };
   Patience patience;
-  const auto product = make_timed_product(device, launch, short_sample_seconds, patience);
+  const auto product = make_timed_product(device, launch, short_sample.on(device.backend), patience);
   const auto sample = product->warm_sample();
   const double ratio = sample.seconds / record.measurement.warm.median;
   return !sample.disturbed && (ratio > doubtful || ratio < 1 / doubtful);
@@ -311,7 +311,7 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
 
 template <class T>
 void Tuning<T>::try_candidates() {
-  const auto search = make_search(prospects(), effort_, limits_);
+  const auto search = make_search(prospects(), effort_, limits_, search_rules(service_.device().backend));
   bool ended = false;
   timed_step(result_.times.trials, [&] {
     keeping([&] {
@@ -369,7 +369,8 @@ bool Tuning<T>::try_all(Search& search) {
     if (options_.progress) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
-    if (!session_) begin_session(effort_ == Effort::measure ? short_list_rules : tuning_rules);
+    if (!session_)
+      begin_session(effort_ == Effort::measure ? rules_of_short_list(service_.device().backend) : tuning_rules);
     const auto record = attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
     service_.complain(record);
@@ -443,7 +444,7 @@ void Tuning<T>::recheck() {
   const auto baseline =
       std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& trial) { return is_baseline(trial); });
   if (baseline == trials.end()) return;
-  begin_session(short_list_rules);
+  begin_session(rules_of_short_list(service_.device().backend));
   std::vector<TrialRecord> again{*baseline};
   if (winner_->candidate != baseline->candidate) again.push_back(*winner_);
   for (const auto& trial : again) {

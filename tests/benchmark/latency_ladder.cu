@@ -609,7 +609,7 @@ Times measure(const Rung& rung, const View& view, const Device& device) {
   Patience patience;
   const auto product = make_timed_product(
       device, [&](Stream stream) { rung.launch(view, stream); },
-      rung.launches > 1 ? long_sample_seconds : as_long_as_it_gets, patience);
+      rung.launches > 1 ? long_sample.device : as_long_as_it_gets, patience);
   Samples warm;
   Samples loop;
   for (int i = 0; i < warm_samples; ++i) warm.add(product->warm_sample());

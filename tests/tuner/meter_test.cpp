@@ -53,8 +53,8 @@ TEST(TimedProduct, TimesWhatItIsGiven) {
     };
   };
   Patience patience;
-  const auto once = make_timed_product(host_device(), work(200000), long_sample_seconds, patience);
-  const auto tenfold = make_timed_product(host_device(), work(2000000), long_sample_seconds, patience);
+  const auto once = make_timed_product(host_device(), work(200000), long_sample.host, patience);
+  const auto tenfold = make_timed_product(host_device(), work(2000000), long_sample.host, patience);
   const double ratio = tenfold->warm_sample().seconds / once->warm_sample().seconds;
   EXPECT_GT(ratio, 3);
   EXPECT_LT(ratio, 40);

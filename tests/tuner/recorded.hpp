@@ -46,7 +46,7 @@ inline const Recording& host_recording() {
     device.multiprocessors = 2;
     device.memory_bytes = std::int64_t{8} << 30;
     device.cache_bytes = std::int64_t{32} << 20;
-    return Recording{"host_double.txt.xz", device, 3.71e10};
+    return Recording{"host_double.txt.xz", device, 2.1e10};
   }();
   return recording;
 }

@@ -232,7 +232,7 @@ Replayed replay(const testing::Recording& recording, bool blind) {
     double best = INFINITY;
     for (const auto& one : prospects) best = std::min(best, total(*trials.at(one.candidate), limits));
 
-    const auto search = make_search(prospects, Effort::measure, limits);
+    const auto search = make_search(prospects, Effort::measure, limits, search_rules(device.backend));
     double found = INFINITY;
     int made = 0;
     while (const auto* const next = search->next()) {
