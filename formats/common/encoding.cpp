@@ -169,6 +169,21 @@ bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int
 }
 
 template <class T>
+bool encode_one_value(EncodedValues<T>& encoded, const CsrView<T>& matrix) {
+  const auto pattern = matrix.nnz > 0 ? bits_of(matrix.values[0]) : 0;
+  const auto differ = [&](Share share) {
+    std::int64_t others = 0;
+    for (auto k = share.first; k < share.last; ++k) others += bits_of(matrix.values[k]) != pattern ? 1 : 0;
+    return others;
+  };
+  if (parallel_reduce(matrix.nnz, std::int64_t{0}, differ, std::plus<>()) > 0) return false;
+  encoded = {};
+  encoded.bits = 0;
+  store(encoded.table, {value_of_bits<T>(pattern)}, Place{}, {});
+  return true;
+}
+
+template <class T>
 bool replace_values(EncodedValues<T>& encoded, Array<T> values, const std::int32_t* columns, Stream stream) {
   const auto place = values.place();
   EncodedValues<T> fresh;
@@ -234,6 +249,7 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
 
 #define AUTOSPMV_ENCODING(T)                                                                         \
   template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream);               \
+  template bool encode_one_value(EncodedValues<T>&, const CsrView<T>&);                              \
   template bool replace_values(EncodedValues<T>&, Array<T>, const std::int32_t*, Stream);            \
   template std::optional<Refusal> refuse_value_bits<T>(const Features& features, std::int64_t bits); \
   template std::vector<std::int64_t> value_bits_for<T>(const Features& features);

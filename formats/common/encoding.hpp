@@ -63,6 +63,11 @@ template <class T>
 [[nodiscard]] bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns,
                           Stream stream);
 
+/// On the host: stores the one value that all entries of the matrix have, which no slot has to be written for; false,
+/// with nothing stored, where they have several.
+template <class T>
+[[nodiscard]] bool encode_one_value(EncodedValues<T>& encoded, const CsrView<T>& matrix);
+
 /// Stores other values for the same slots, in as many bits, where those before them lie; false, with nothing changed,
 /// where that would lose any. On the setup stream, in whose order the memory of `values` is released.
 template <class T>

@@ -81,10 +81,12 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
   Array<std::int32_t> columns(static_cast<std::size_t>(slots), device);
-  Array<T> values(static_cast<std::size_t>(slots), device);
-  fill(matrix, sliced, columns, values, device, stream);
   const int value_bits = value_bits_of<T>(layout.value_bits);
-  if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
+  const bool knows_value = value_bits == 0 && device.backend == Backend::host;
+  if (knows_value && !encode_one_value(sliced.values, matrix)) return refuse_encoding(value_bits);
+  Array<T> values(knows_value ? 0 : static_cast<std::size_t>(slots), device);
+  fill(matrix, sliced, columns, values, device, stream);
+  if (!knows_value && !encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
     return refuse_encoding(value_bits);
   }
   const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};

@@ -227,10 +227,12 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
 
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values) {
-  const auto threads = sliced.layout.threads;
+  const std::int64_t threads = sliced.layout.threads;
+  auto* const column_at = columns.data();
+  auto* const value_at = values.data();
   std::visit(
       [&](const auto* row_ptr) {
-        parallel_for(sliced.slices * sliced.slice_rows, [&](std::int64_t position) {
+        parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at](std::int64_t position) {
           const auto slice = position / sliced.slice_rows;
           const auto lane = (position % sliced.slice_rows) * threads;
           const auto row = position < matrix.rows ? row_at(sliced, position) : std::int64_t{-1};
@@ -241,11 +243,17 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
           if (!sliced.lengths.empty()) {
             sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
           }
-          for (std::int64_t k = 0; k < chunks * threads; ++k) {
-            const auto slot =
-                static_cast<std::size_t>((start + k / threads) * sliced.slice_rows * threads + lane + k % threads);
-            if (!columns.empty()) columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
-            values[slot] = k < length ? matrix.values[first + k] : T{0};
+          // An array that nobody reads is not there.
+          const auto put = [=, &matrix](std::int64_t slot, std::int64_t k) {
+            if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : -1;
+            if (value_at != nullptr) value_at[slot] = k < length ? matrix.values[first + k] : T{0};
+          };
+          const auto step = sliced.slice_rows * threads;
+          const auto slot = start * step + lane;
+          if (threads == 1) {
+            for (std::int64_t k = 0; k < chunks; ++k) put(slot + k * step, k);
+          } else {
+            for (std::int64_t k = 0; k < chunks * threads; ++k) put(slot + k / threads * step + k % threads, k);
           }
         });
       },
