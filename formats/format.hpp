@@ -43,6 +43,7 @@ struct Cost {
   Walk walk = {};            ///< GPU
   double work = 0;           ///< host: what its threads compute together, ns; see formats/common/host_work.hpp
   int launches = 1;          ///< kernels of one product
+  double conversion = 1;     ///< host: how much longer than most it converts for what it stores
 };
 
 /// A built candidate: owns its storage, or refers to the CSR arrays it was built from, which outlive it.

@@ -80,7 +80,7 @@ Coefficients default_coefficients(Backend backend) {
             .single_step_seconds = 1e-8,
             .work_seconds = 1e-9,
             .conversion_seconds = 2e-5,
-            .conversion_passes = 7};
+            .conversion_passes = 2.5};
   }
   return {.launch_seconds = 0.9e-6,
           .latency_seconds = 2e-6,
@@ -132,7 +132,7 @@ double CostModel::product_seconds(const Cost& cost) const {
 double CostModel::conversion_seconds(const Cost& cost, double csr_bytes) const {
   if (cost.storage_bytes <= 0) return 0;
   return coefficients_.conversion_seconds +
-         coefficients_.conversion_passes * (csr_bytes + cost.storage_bytes) / bandwidth_;
+         coefficients_.conversion_passes * cost.conversion * (csr_bytes + cost.storage_bytes) / bandwidth_;
 }
 
 CoefficientFit fit_coefficients(const Device& device, double bandwidth, const Coefficients& start,

@@ -54,6 +54,8 @@ struct SampleLength {
 /// Those of a benchmark, and of a tuning that has no more than a few hundred products of time.
 inline constexpr SampleLength long_sample{3e-4, 4.8e-3};
 inline constexpr SampleLength short_sample{6e-5, 2.4e-4};
+/// Of those that are left in it.
+inline constexpr SampleLength medium_sample{6e-5, 1e-3};
 
 /// Runs the product a few times to size its samples, each of about so many seconds. On the host they last longer where
 /// something disturbs them: they are taken again as long as there is patience, which outlives what is returned.

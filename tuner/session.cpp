@@ -332,6 +332,9 @@ void Session<T>::even_out(const std::vector<Trial*>& trials) {
 template <class T>
 void Session<T>::run_rounds() {
   const auto all = kept();
+  if (const double seconds = rules_.round_sample.on(device_.backend); seconds > 0) {
+    for (auto* trial : all) trial->timed = make_timed_product(device_, launch_of(*trial->op), seconds, patience_);
+  }
   for (int i = 0; i < rules_.max_rounds; ++i) {
     if (round(all) && i >= rules_.min_rounds) break;
   }

@@ -34,7 +34,8 @@ struct SessionRules {
   int cold_samples = 3;        ///< of those that were not dropped
   int loop_samples = 3;        ///< likewise; enough for a median, and no candidate is chosen by it
   SampleLength sample = long_sample;
-  double expected_calls = 1000;  ///< as in Limits: what a conversion has to pay for itself
+  SampleLength round_sample = {};  ///< in rounds; 0: the same
+  double expected_calls = 1000;    ///< as in Limits: what a conversion has to pay for itself
 };
 
 /// Tunes on a short list, in the time of a few hundred products: warm only.
@@ -48,18 +49,20 @@ inline constexpr SessionRules short_list_rules{.cut_factor = 1.1,
                                                .cold_samples = 0,
                                                .loop_samples = 0,
                                                .sample = short_sample};
-/// The same on the host, where a sample of three products tells more of a candidate than its clock is off.
-inline constexpr SessionRules host_short_list_rules{.cut_factor = 1.15,
-                                                    .baseline_cut_factor = 1.15,
+/// The same on the host. A look at three products says which candidates are not much slower than the best: branches
+/// and caches are learned over tens of them, which only those are given that are left.
+inline constexpr SessionRules host_short_list_rules{.cut_factor = 1.35,
+                                                    .baseline_cut_factor = 1.35,
                                                     .first_look_samples = 1,
                                                     .min_rounds = 1,
-                                                    .max_rounds = 4,
-                                                    .final_rounds = 2,
+                                                    .max_rounds = 2,
+                                                    .final_rounds = 1,
                                                     .conversions = 1,
                                                     .resolution = 0.02,
                                                     .cold_samples = 0,
                                                     .loop_samples = 0,
-                                                    .sample = short_sample};
+                                                    .sample = short_sample,
+                                                    .round_sample = medium_sample};
 inline const SessionRules& rules_of_short_list(Backend backend) {
   return backend == Backend::host ? host_short_list_rules : short_list_rules;
 }

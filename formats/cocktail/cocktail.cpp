@@ -399,6 +399,7 @@ class Cocktail final : public Format<T> {
       cost.walk = walk_of_shared_rows(features, entries_of_thread);
     } else {
       cost.work = work_of_rows(features, {.entry = 0.25, .row = 0});
+      cost.conversion = 15;  // cuts are counted, and refused, before any part is built
     }
     return cost;
   }

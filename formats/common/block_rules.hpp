@@ -68,7 +68,10 @@ Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout,
   }
   if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
-  if (device.backend == Backend::host) cost.work = work_of_blocks(layout, block_slots);
+  if (device.backend == Backend::host) {
+    cost.work = work_of_blocks(layout, block_slots);
+    cost.conversion = 2.3;
+  }
   return cost;
 }
 

@@ -225,6 +225,7 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
     const auto nnz = static_cast<double>(features.nnz);
     cost.work = work_of_sorted_rows(features, {.entry = 0.62, .row = 1.8}) + work_of_far_rows(features) +
                 work_of_decoding(nnz, full_column_bits, params["value_bits"]);
+    cost.conversion = 1.7;
   }
   return cost;
 }

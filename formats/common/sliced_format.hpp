@@ -32,6 +32,8 @@ class SlicedFormat : public Format<T> {
       cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
     } else {
       cost.work = work_on_host(features, layout);
+      cost.conversion = layout.sort_window >= features.rows && layout.sort_window > 1 ? 1.7 : 1;
+      if (layout.column_bits < full_column_bits || layout.value_bits == 8) cost.conversion += 1;
     }
     return cost;
   }

@@ -323,6 +323,7 @@ class Csr5 final : public Format<T> {
       const auto nnz = static_cast<double>(features.nnz);
       cost.work = 0.71 * nnz + 8.4 * static_cast<double>(features.rows) +
                   work_of_decoding(nnz, full_column_bits, params["value_bits"]);
+      cost.conversion = 2;
     }
     return cost;
   }

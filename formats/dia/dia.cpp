@@ -84,6 +84,7 @@ class Dia final : public Format<T> {
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);
     } else {
       cost.work = 0.70 * cost.bytes / sizeof(T);
+      cost.conversion = 3;
     }
     return cost;
   }

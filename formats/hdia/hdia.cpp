@@ -84,6 +84,7 @@ class Hdia final : public Format<T> {
       }
     } else {
       cost.work = 1.5 * static_cast<double>(features.nnz);
+      cost.conversion = 2.5;
     }
     return cost;
   }

@@ -299,6 +299,7 @@ class Tjds final : public Format<T> {
     } else {
       // Every entry waits for the addition to y before it.
       cost.work = 2.3 * nnz + 1.1 * static_cast<double>(features.rows);
+      cost.conversion = 5;
     }
     return cost;
   }
