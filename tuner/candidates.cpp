@@ -46,7 +46,7 @@ constexpr std::int64_t work_of_predictions = 1 << 20;
 // The best of many predictions has mostly been lucky: the smallest of n errors lies about sqrt(2 log n) standard
 // deviations below their mean. Errors within a format resemble each other, so that less of it counts: how much was
 // searched for by replaying exhaustive runs of 147 matrices on an H200, each predicted from all others.
-constexpr double luck = 0.4118;
+constexpr double luck = 0.3;
 
 // By how many standard deviations an estimate of a format with so many candidates counts as slower than expected.
 double caution(int candidates) { return luck * std::sqrt(2 * std::log1p(candidates)); }

@@ -22,6 +22,7 @@ constexpr double feature_power = 2.2;
 constexpr double alike_of_other_ways = 0.01422;
 constexpr double least_alike = 0.001;  // less counts for nothing
 constexpr double mean_weight = 0.0437;
+constexpr double model_certainty = 0.016;   // searched for on a processor, where the model is good
 constexpr double least_weight = 0.0003179;  // of neighbours, for what they say to be more than the mean
 constexpr double mean_variance = 0.3757;    // of what a format does on a matrix that is like no other
 
@@ -144,10 +145,15 @@ Correction Neighbourhood::correction(const std::string& format, const Params& pa
   const auto found = formats_.find(format);
   if (found == formats_.end()) return unknown_;
   const auto& of_format = found->second;
-  double weights = mean_weight;
-  double time = mean_weight * of_format.log_time;
-  double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance);
-  double setup = mean_weight * of_format.log_setup;
+  // What the format does on average, and what the model says by itself, the more the better it is.
+  const double model_variance = unknown_.deviation * unknown_.deviation;
+  const double model_weight = model_certainty / model_variance;
+  const double doubt = mean_weight + model_weight;
+  double weights = doubt;
+  double time = mean_weight * of_format.log_time + model_weight * unknown_.log_time;
+  double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance) +
+                  model_weight * (unknown_.log_time * unknown_.log_time + model_variance);
+  double setup = mean_weight * of_format.log_setup + model_weight * unknown_.log_setup;
   for (const auto& sums : of_format.sums) {
     const double alike = alikeness(params, *sums.params);
     if (alike < least_alike) continue;
@@ -157,7 +163,7 @@ Correction Neighbourhood::correction(const std::string& format, const Params& pa
     setup += alike * sums.log_setup;
   }
   Correction correction;
-  correction.weight = weights - mean_weight;
+  correction.weight = weights - doubt;
   correction.log_time = time / weights;
   correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
   correction.log_setup = setup / weights;

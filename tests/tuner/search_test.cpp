@@ -274,8 +274,8 @@ TEST(Replay, MoreTrialsFindThemWhereNothingIsKnown) {
 TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
   const auto [measured, estimated, online] = replay(testing::host_recording(), true);
   ASSERT_GT(measured.matrices, 50);
-  EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
-  EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
+  EXPECT_GE(measured.mean(), 0.96) << "worst " << measured.worst;
+  EXPECT_GE(estimated.mean(), 0.86) << "worst " << estimated.worst;
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
   RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
   RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
@@ -284,7 +284,7 @@ TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
 
 TEST(Replay, OnAProcessorOthersTeachMore) {
   const auto [measured, estimated, online] = replay(testing::host_recording(), false);
-  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
+  EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
   EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
   RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
