@@ -49,6 +49,7 @@ inline SearchRules search_rules(Backend backend) {
   if (backend == Backend::host) {
     rules.hope = 0.7;
     rules.least_trials = 3;
+    rules.most_of_format = 5;
   }
   return rules;
 }

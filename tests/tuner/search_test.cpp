@@ -96,19 +96,29 @@ TEST(Search, ARefusedCandidateLeavesItsPlaceToAnother) {
   EXPECT_EQ(asked, 40);
 }
 
-TEST(Search, GivesEveryFormatItsTurnWhereOnlyTheModelIsKnown) {
+TEST(Search, GivesEveryFormatItsTurnWhereOnlyAVagueModelIsKnown) {
   std::vector<Prospect> prospects;
   prospects.reserve(32);
   for (int i = 0; i < 30; ++i) prospects.push_back(prospect("a", i + 1, 1e-6, Tier::model));
   prospects.push_back(prospect("b", 1, 2e-6, Tier::model));
   prospects.push_back(prospect("hopeless", 1, 9e-6, Tier::model));
   const SearchRules rules;
+  for (auto& one : prospects) one.prediction.deviation = 2 * rules.vague;
   const auto search = make_search(prospects, Effort::measure, {}, rules);
   std::map<std::string, int> trials;
   while (const auto* const next = search->next()) ++trials[next->candidate.format];
   EXPECT_EQ(trials["a"], rules.most_blind_of_format);
   EXPECT_EQ(trials["b"], 1);
   EXPECT_EQ(trials.count("hopeless"), 0U);
+}
+
+TEST(Search, FollowsAModelThatIsNotVague) {
+  std::vector<Prospect> prospects = {prospect("a", 1, 1e-6, Tier::model), prospect("b", 1, 2e-6, Tier::model)};
+  for (auto& one : prospects) one.prediction.deviation = SearchRules{}.vague / 2;
+  const auto search = make_search(prospects, Effort::measure, {});
+  ASSERT_EQ(search->next(), &prospects[0]);
+  search->report(passed(1e-6), 0);
+  EXPECT_EQ(search->next(), nullptr) << "b would have to be twice as fast as predicted";
 }
 
 TEST(Search, TriesAllThatIsAdmittedOrNothing) {
