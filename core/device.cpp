@@ -47,8 +47,9 @@ std::int64_t bytes_of(const std::string& size) {
 // what a whole package has, of which a virtual one is given a part.
 std::int64_t last_level_cache_bytes() {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 0;
-  std::map<std::string, std::int64_t> caches;  // by the processors that share one
+  CPU_ZERO(&allowed);
+  (void)sched_getaffinity(0, sizeof(allowed), &allowed);  // where it fails, the C library is asked
+  std::map<std::string, std::int64_t> caches;             // by the processors that share one
   for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
     if (!CPU_ISSET(processor, &allowed)) continue;
     const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/cache/index";

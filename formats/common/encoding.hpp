@@ -141,9 +141,10 @@ struct EncodedColumns {
   [[nodiscard]] std::int64_t bytes() const { return full.bytes() + words.bytes() + octets.bytes() + bases.bytes(); }
 };
 
-/// The largest distance within a unit that so many bits hold.
+/// column_bits of columns that are stored as they are.
 inline constexpr std::int64_t full_column_bits = 32;
 
+/// The largest distance within a unit that so many bits hold.
 inline std::int64_t largest_distance(std::int64_t column_bits) { return (std::int64_t{1} << column_bits) - 2; }
 
 /// Why columns of units that span so many columns cannot be stored in so many bits.

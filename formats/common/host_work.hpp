@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "features/features.hpp"
+#include "formats/common/encoding.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -51,7 +52,7 @@ inline double work_of_far_rows(const Features& features) { return 0.13 * static_
 
 /// Giving so many slots back from so few bits.
 inline double work_of_decoding(double slots, std::int64_t column_bits, std::int64_t value_bits) {
-  return slots * ((column_bits < 32 ? 0.14 : 0) + (value_bits == 8 ? 0.38 : 0));
+  return slots * ((column_bits < full_column_bits ? 0.14 : 0) + (value_bits == 8 ? 0.38 : 0));
 }
 
 }  // namespace autospmv::formats
