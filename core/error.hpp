@@ -12,6 +12,9 @@ namespace autospmv {
 /// Why a format does not take a matrix with these parameters.
 struct Refusal {
   std::string reason;
+  /// Whatever the matrix: the format has no such parameter, or not with this value on this device, or needs another
+  /// one.
+  bool of_params = false;
 };
 
 /// A value, or the reason why there is none.
@@ -28,7 +31,8 @@ class Result {
   const V& operator*() const { return std::get<0>(state_); }
   V* operator->() { return &std::get<0>(state_); }
   const V* operator->() const { return &std::get<0>(state_); }
-  [[nodiscard]] const std::string& reason() const { return std::get<1>(state_).reason; }
+  [[nodiscard]] const Refusal& refusal() const { return std::get<1>(state_); }
+  [[nodiscard]] const std::string& reason() const { return refusal().reason; }
 
  private:
   std::variant<V, Refusal> state_;

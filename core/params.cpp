@@ -111,17 +111,21 @@ std::string Params::text() const {
   return text;
 }
 
-std::vector<Params> ParamSpace::combinations() const {
+std::vector<Params> ParamSpace::combinations(Choices choices) const {
   std::vector<Params> all{Params{}};
   for (const auto& axis : axes_) {
     const auto name = known_name(axis.name);
+    const std::span<const std::int64_t> others =
+        choices == Choices::all ? axis.others : std::span<const std::int64_t>{};
     std::vector<Params> longer;
-    longer.reserve(all.size() * axis.values.size());
+    longer.reserve(all.size() * (axis.values.size() + others.size()));
     for (const auto& params : all) {
-      for (const auto value : axis.values) {
+      const auto add = [&](std::int64_t value) {
         longer.push_back(params);
         longer.back().set_known({name, value});
-      }
+      };
+      std::for_each(axis.values.begin(), axis.values.end(), add);
+      std::for_each(others.begin(), others.end(), add);
     }
     all = std::move(longer);
   }

@@ -60,21 +60,29 @@ class Params {
   std::size_t count_ = 0;
 };
 
+/// Which of a format's choices are meant.
+enum class Choices : std::uint8_t {
+  likely,  ///< those that may be the best: what short lists are made from
+  all,     ///< those, and what is there to be seen tried
+};
+
 /// The values each parameter of a format may take for one matrix on one device, in the order worth trying.
 class ParamSpace {
  public:
   struct Axis {
     std::string name;
     std::vector<std::int64_t> values;
+    std::vector<std::int64_t> others = {};  ///< that are tried where everything is
   };
 
   ParamSpace() = default;
   ParamSpace(std::initializer_list<Axis> axes) : axes_(axes) {}
+  explicit ParamSpace(std::vector<Axis> axes) : axes_(std::move(axes)) {}
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
 
   /// Every combination, the first axis varying slowest; one empty choice where there is no axis.
-  [[nodiscard]] std::vector<Params> combinations() const;
+  [[nodiscard]] std::vector<Params> combinations(Choices choices = Choices::all) const;
 
  private:
   std::vector<Axis> axes_;

@@ -1,7 +1,7 @@
 // Binary searches, on the host and in kernels.
 #pragma once
 
-#include "core/host_device.hpp"
+#include "core/machine/host_device.hpp"
 
 namespace autospmv {
 

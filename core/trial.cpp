@@ -11,7 +11,6 @@ constexpr std::array outcome_names = {
     std::pair{Outcome::refused, std::string_view{"refused"}},
     std::pair{Outcome::wrong_answer, std::string_view{"wrong answer"}},
     std::pair{Outcome::failed, std::string_view{"failed"}},
-    std::pair{Outcome::timed_out, std::string_view{"timed out"}},
 };
 }  // namespace
 

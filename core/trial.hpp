@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "autospmv/options.hpp"
-#include "core/fingerprint.hpp"
+#include "core/matrix/fingerprint.hpp"
 #include "core/params.hpp"
 
 namespace autospmv {
@@ -25,7 +25,7 @@ struct Candidate {
 };
 
 /// disturbed: right, but other work on the machine was in every sample of its time, which is an estimate.
-enum class Outcome : std::uint8_t { passed, disturbed, refused, wrong_answer, failed, timed_out };
+enum class Outcome : std::uint8_t { passed, disturbed, refused, wrong_answer, failed };
 
 std::string_view name_of(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view name);
@@ -64,6 +64,7 @@ struct TrialRecord {
   int format_version = 0;
   bool deterministic = true;
   Measurement measurement;
+  bool capturable = true;  ///< on CUDA, into a graph; else Measurement::warm is from a plain loop too
 };
 
 /// What a measurement is valid for. Names, never numbers.

@@ -16,12 +16,11 @@
 
 namespace autospmv {
 
-/// A matrix and device for which trials are kept, and what they say.
+/// A matrix and device for which trials are kept.
 struct TunedMatrix {
   TrialKey key;
   MatrixRecord matrix;
   std::int64_t trials = 0;  ///< candidates that were tried
-  std::optional<TrialRecord> winner;
 };
 
 /// A matrix that was measured under one key: what predictions for other matrices are made from.
@@ -88,20 +87,14 @@ class Database {
   void record(const TrialKey& key, const MatrixRecord& matrix, std::span<const TrialRecord> trials,
               const std::optional<Candidate>& suspect = {});
 
-  /// The last trial of every candidate under this key, cheapest first as `limits` count it, those that did not pass
-  /// last. With `catalogue` (format_catalogue()), only trials of formats at the versions named there.
-  std::vector<TrialRecord> trials(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
-
-  /// Totals this close, as a share of the smaller, are told apart by noise alone.
-  static constexpr double tie = 0.01;
-
-  /// The cheapest passed trial within the limits, or nothing. Of those in a tie with it, the one of the fewest bytes,
-  /// then of the fewest parameters, then by name.
-  std::optional<TrialRecord> winner(const TrialKey& key, const Limits& limits, const std::string& catalogue = {});
+  /// The last trial of every candidate under this key, in the order in which they were made. With `catalogue`
+  /// (format_catalogue()), only trials of formats at the versions named there.
+  std::vector<TrialRecord> trials(const TrialKey& key, const std::string& catalogue = {});
 
   /// That every candidate an effort asks for was tried with these formats ("measure", "csr_scalar:1 ...").
   void mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
-  bool tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue);
+  /// The efforts that were marked so.
+  std::vector<std::string> tunings(const TrialKey& key, const std::string& catalogue);
 
   /// Notes a candidate before it is first launched. A note that a dead process left behind names a candidate that may
   /// have killed it.
@@ -116,7 +109,7 @@ class Database {
   std::vector<Suspect> suspects(const TrialKey& key);
 
   /// Everything known, by matrix, most recent first.
-  std::vector<TunedMatrix> list(const Limits& limits);
+  std::vector<TunedMatrix> list();
 
   /// How many matrices it knows anything of.
   std::int64_t matrices();

@@ -38,6 +38,10 @@ constexpr const char* add_machine = R"sql(
     PRIMARY KEY (host, backend, device)
   ) STRICT, WITHOUT ROWID;)sql";
 
+// Version 5 keeps which candidates cannot be captured into a graph. Before it, all that were tried could be.
+constexpr const char* add_capturable = R"sql(
+  ALTER TABLE trial ADD COLUMN capturable INTEGER NOT NULL DEFAULT 1;)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -71,7 +75,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema, add_loop, add_coefficients, add_machine};
+  static const std::array steps = {schema, add_loop, add_coefficients, add_machine, add_capturable};
   return steps;
 }
 

@@ -17,6 +17,8 @@ namespace autospmv {
 
 namespace {
 
+constexpr std::string_view bin_prefix = "npr_bin_";
+
 /// How one feature is read as a number, and set from one.
 struct Access {
   double (*read)(const Features&);
@@ -97,7 +99,7 @@ class Table {
     }
     const auto bins = elements<&Features::npr_histogram>(std::make_index_sequence<npr_bins>());
     for (std::size_t b = 0; b < bins.size(); ++b) {
-      add("npr_bin_" + std::to_string(b), "rows", bin_meaning(static_cast<int>(b)), bins[b]);
+      add(std::string(bin_prefix) + std::to_string(b), "rows", bin_meaning(static_cast<int>(b)), bins[b]);
     }
     add("empty_rows", "rows", "rows without nonzeros", field<&Features::empty_rows>);
   }
@@ -225,6 +227,23 @@ bool is_possible(const Features& f) {
 
 std::span<const FeatureInfo> feature_table() { return table().infos(); }
 
+namespace {
+
+// Most bins of most matrices hold no rows. What others hold tells whether one is missing: all of them hold all rows.
+bool is_bin(std::string_view name) { return name.starts_with(bin_prefix); }
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> record_of(const Features& features) {
+  std::vector<std::pair<std::string, double>> record;
+  record.reserve(feature_table().size());
+  for (const auto& feature : feature_table()) {
+    const double value = feature.read(features);
+    if (value != 0 || !is_bin(feature.name)) record.emplace_back(feature.name, value);
+  }
+  return record;
+}
+
 std::optional<Features> features_of_record(std::span<const std::pair<std::string, double>> record) {
   Features features;
   std::size_t known = 0;
@@ -232,9 +251,9 @@ std::optional<Features> features_of_record(std::span<const std::pair<std::string
     const auto write = table().writes().find(name);
     if (write == table().writes().end() || !(std::abs(value) <= largest_recorded)) continue;
     write->second(features, value);
-    ++known;
+    known += is_bin(name) ? 0 : 1;
   }
-  if (known < table().writes().size() || !is_possible(features)) return std::nullopt;
+  if (known + npr_bins < table().writes().size() || !is_possible(features)) return std::nullopt;
   return features;
 }
 

@@ -2,18 +2,24 @@
 // and from the device.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "core/csr.hpp"
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
 
 namespace autospmv {
 
 /// Percentiles of npr that formats choose their widths from, and where Features keeps them.
 inline constexpr std::array<int, 9> npr_percentiles = {10, 25, 33, 50, 67, 75, 90, 95, 99};
+constexpr std::size_t percentile_index(int percent) {
+  const auto* const at = std::find(npr_percentiles.begin(), npr_percentiles.end(), percent);
+  return static_cast<std::size_t>(at - npr_percentiles.begin());
+}
 
 /// Bins of the npr histogram: bin 0 counts empty rows, bin b rows with npr in [2^(b-1), 2^b), the last longer ones too.
 inline constexpr int npr_bins = 33;
@@ -70,9 +76,8 @@ struct Features {
 
 /// Above this many nonzeros, block_fill and slice_diagonals_mean are read from groups of rows, spaced evenly over the
 /// matrix, that hold about this many. Which ones depends on rows and nnz alone, so that the same matrix always gives
-/// the same numbers. Counting the blocks of four sizes costs as much as all other features: on large matrices a sample
-/// does, on small ones all of it.
-inline constexpr std::int64_t feature_sample_nnz = std::int64_t{1} << 17;
+/// the same numbers. Counting the blocks of four sizes takes several times as long a nonzero as all other features.
+inline constexpr std::int64_t feature_sample_nnz = std::int64_t{1} << 15;
 
 /// One entry of the table that names, explains and reads every feature as a number.
 struct FeatureInfo {

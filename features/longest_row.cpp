@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "core/parallel.hpp"
+#include "core/machine/parallel.hpp"
 #include "features/cuda/longest_row.hpp"
 
 namespace autospmv {

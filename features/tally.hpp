@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/host_device.hpp"
-#include "core/random.hpp"
+#include "core/machine/host_device.hpp"
+#include "core/verify/random.hpp"
 #include "features/features.hpp"
 
 namespace autospmv {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,17 @@ class ValueSet {
 
   /// In no order, without that of 0.
   [[nodiscard]] std::vector<std::uint64_t> patterns() const {
-    std::vector<std::uint64_t> filled;
-    std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(filled),
-                 [](std::uint64_t bits) { return bits != 0; });
-    return filled;
+    std::vector<std::uint64_t> patterns;
+    patterns.reserve(static_cast<std::size_t>(count_));
+    for (std::int64_t i = 0; i < count_; ++i) patterns.push_back(slots_[filled_[static_cast<std::size_t>(i)]]);
+    return patterns;
+  }
+
+  /// Forgets all, in the time that they took to be met.
+  void clear() {
+    for (std::int64_t i = 0; i < count_; ++i) slots_[filled_[static_cast<std::size_t>(i)]] = 0;
+    count_ = 0;
+    has_zero_ = false;
   }
 
   /// Whether the pattern is new. Not to be called once the set is over its cap.
@@ -34,19 +42,21 @@ class ValueSet {
     while (slots_[slot] != bits && slots_[slot] != 0) slot = (slot + 1) % value_slots;
     if (slots_[slot] == bits) return false;
     slots_[slot] = bits;
-    ++count_;
+    filled_[static_cast<std::size_t>(count_++)] = static_cast<std::uint16_t>(slot);
     return true;
   }
 
   void unite(const ValueSet& other) {
     has_zero_ = has_zero_ || other.has_zero_;
-    for (const std::uint64_t bits : other.slots_) {
-      if (bits != 0 && !over_cap()) insert(bits);
+    for (std::int64_t i = 0; i < other.count_ && !over_cap(); ++i) {
+      insert(other.slots_[other.filled_[static_cast<std::size_t>(i)]]);
     }
   }
 
  private:
+  static_assert(value_slots <= std::numeric_limits<std::uint16_t>::max());
   std::array<std::uint64_t, value_slots> slots_{};
+  std::array<std::uint16_t, distinct_values_cap + 1> filled_;  // slots, the first count_ of them
   std::int64_t count_ = 0;
   bool has_zero_ = false;
 };

@@ -1,6 +1,6 @@
 #include "formats/format.hpp"
 
-#include "formats/common/encoding.hpp"
+#include "formats/common/encoding/encoding.hpp"
 
 namespace autospmv {
 
@@ -9,7 +9,9 @@ template <class T>
 Params Format<T>::for_any_values(const Params& params) const {
   auto full = params;
   if (params.find("value_bits")) full.set("value_bits", formats::full_value_bits<T>);
-  if (params.find("symmetric")) full.set("symmetric", 0);
+  for (const char* name : {"symmetric", "constants"}) {
+    if (params.find(name)) full.set(name, 0);
+  }
   return full;
 }
 

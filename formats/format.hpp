@@ -2,6 +2,7 @@
 // takes a matrix, and builds operators. Adding a format is adding its folder; see formats/README.md.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,9 +10,9 @@
 #include <vector>
 
 #include "autospmv/stream.hpp"
-#include "core/csr.hpp"
-#include "core/device.hpp"
 #include "core/error.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
 #include "core/params.hpp"
 #include "features/features.hpp"
 
@@ -22,10 +23,14 @@ struct FormatInfo {
   int version = 1;   ///< raised with every change that makes old measurements meaningless
   std::string summary;
   std::string paper;  ///< authors, title, year, section
-  std::vector<Backend> backends;
+  std::vector<Backend> backends{Backend::host, Backend::cuda};
   bool deterministic = true;  ///< bitwise equal results from run to run, whatever the backend and the parameters
   bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
   bool vendor = false;        ///< another library's product: a rival, not one of ours
+
+  [[nodiscard]] bool runs_on(Backend backend) const {
+    return std::find(backends.begin(), backends.end(), backend) != backends.end();
+  }
 };
 
 /// What the threads of a product do on a GPU, apart from moving bytes. A step reads one entry and its element of x.
@@ -41,7 +46,7 @@ struct Cost {
   double storage_bytes = 0;  ///< allocated beside the CSR arrays
   double imbalance = 1;      ///< how much longer moving them takes than if all moved at full speed till the end
   Walk walk = {};            ///< GPU
-  double work = 0;           ///< host: what its threads compute together, ns; see formats/common/host_work.hpp
+  double work = 0;           ///< host: what its threads compute together, ns; see formats/common/predict/host_work.hpp
   int launches = 1;          ///< kernels of one product
   double conversion = 1;     ///< host: how much longer than most it converts for what it stores
 };
@@ -84,7 +89,8 @@ class Format {
 
   [[nodiscard]] virtual const FormatInfo& info() const = 0;
 
-  /// The parameters worth trying on this matrix, best guess first.
+  /// The parameters worth trying on this matrix, best guess first. Others are what is there to be measured and seldom
+  /// wins: values far from the best guess, an algorithm as its paper has it.
   [[nodiscard]] virtual ParamSpace params(const Features& features, const Device& device) const = 0;
 
   /// What the candidate will cost, or why it is refused, before any work.
@@ -95,6 +101,10 @@ class Format {
   [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {
     return info().deterministic;
   }
+
+  /// Whether products by this candidate may be captured into a CUDA graph. Where they may not, they throw Unsupported
+  /// on a stream that is being captured, are timed by a loop of launches, and win only where Limits::capture is false.
+  [[nodiscard]] virtual bool capturable(const Params& /*params*/, const Device& /*device*/) const { return true; }
 
   /// The same choice of parameters for values of any kind: what a plan moves to where new values do not fit. build()
   /// may refuse it, where the storage was small enough in fewer bits only.
@@ -113,6 +123,17 @@ std::span<const Format<T>* const> all_formats();
 /// The format of that name, or nullptr.
 template <class T>
 const Format<T>* find_format(std::string_view name);
+
+/// What the last line of a format's file makes of its class, in the namespace that is called like its folder: its one
+/// object for each type of values, by which the build and other formats know it.
+#define AUTOSPMV_FORMAT(Class)            \
+  template <class T>                      \
+  const Format<T>& format() {             \
+    static const Class<T> instance;       \
+    return instance;                      \
+  }                                       \
+  template const Format<float>& format(); \
+  template const Format<double>& format()
 
 /// Name and version of every format of this build, "csr_scalar:1 csr_vector:1 ...": a database that was filled by
 /// the same formats has nothing new to try.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
 
 namespace autospmv {
 

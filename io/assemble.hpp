@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/parallel.hpp"
+#include "core/machine/array.hpp"
+#include "core/machine/parallel.hpp"
 #include "io/host_csr.hpp"
 
 namespace autospmv::detail {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
 #include "io/host_csr.hpp"
 
 namespace autospmv {
@@ -23,7 +23,7 @@ std::span<const GeneratorInfo> generator_table();
 /// Whether the text asks for a generator: it begins with "gen:".
 bool is_generator(std::string_view source);
 
-/// T is float, double, or std::complex of either; values are real. Throws InvalidArgument for an unknown kind, wrong
+/// T is float or double. Throws InvalidArgument for an unknown kind, wrong
 /// arguments, more than 2^31 - 1 rows or columns, more than 2^40 nonzeros or arrays of more than `most_bytes`, before
 /// anything is allocated.
 template <class T>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/csr.hpp"
+#include "core/matrix/csr.hpp"
 
 namespace autospmv {
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <complex>
 #include <filesystem>
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "io/archive.hpp"
+#include "io/entry_values.hpp"
 #include "io/generators.hpp"
 #include "io/matrix_market.hpp"
 
@@ -18,34 +17,10 @@ namespace autospmv {
 namespace {
 
 template <class T>
-struct RandomScalar {
-  static T at(std::uint64_t seed, std::uint64_t position) { return static_cast<T>(random_value(seed, position)); }
-  static T in_float(T value) { return static_cast<T>(static_cast<float>(value)); }
-};
-
-template <class R>
-struct RandomScalar<std::complex<R>> {
-  static std::complex<R> at(std::uint64_t seed, std::uint64_t position) {
-    return {RandomScalar<R>::at(seed, position), RandomScalar<R>::at(~seed, position)};
-  }
-  static std::complex<R> in_float(std::complex<R> value) {
-    return {RandomScalar<R>::in_float(value.real()), RandomScalar<R>::in_float(value.imag())};
-  }
-};
-
-template <class T>
 void randomize(HostCsr<T>& matrix, std::uint64_t seed, bool in_float) {
-  parallel_region(matrix.nnz(), [&](int thread, int threads) {
-    const auto share = share_of(matrix.rows, thread, threads);
-    for (std::int64_t row = share.first; row < share.last; ++row) {
-      for (std::int64_t k = matrix.row_ptr[row]; k < matrix.row_ptr[row + 1]; ++k) {
-        const std::int64_t col = matrix.col_idx[k];
-        const auto pair =
-            static_cast<std::uint64_t>(std::min(row, col)) << 32 | static_cast<std::uint64_t>(std::max(row, col));
-        matrix.values[k] = RandomScalar<T>::at(seed, pair);
-        if (in_float) matrix.values[k] = RandomScalar<T>::in_float(matrix.values[k]);
-      }
-    }
+  detail::set_values(matrix, [=](std::int64_t row, std::int64_t col) {
+    const auto value = static_cast<T>(random_value(seed, detail::place_of(std::min(row, col), std::max(row, col))));
+    return in_float ? static_cast<float>(value) : value;
   });
 }
 
@@ -108,7 +83,5 @@ std::string label_of(const std::string& source) {
 
 template HostCsr<float> load_matrix(const std::string&, const Values&);
 template HostCsr<double> load_matrix(const std::string&, const Values&);
-template HostCsr<std::complex<float>> load_matrix(const std::string&, const Values&);
-template HostCsr<std::complex<double>> load_matrix(const std::string&, const Values&);
 
 }  // namespace autospmv

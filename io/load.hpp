@@ -22,7 +22,7 @@ struct Values {
 };
 
 /// A matrix from a path, "-" (standard input) or "gen:KIND:ARGS". Random values depend on the seed and the unordered
-/// pair of row and column: a symmetric pattern gets symmetric values. T is float, double, or std::complex of either.
+/// pair of row and column: a symmetric pattern gets symmetric values. T is float or double.
 /// Throws what read_matrix_market and generate throw.
 template <class T>
 HostCsr<T> load_matrix(const std::string& source, const Values& values = {});

@@ -2,26 +2,26 @@
 // 1996).
 #pragma once
 
-#include <complex>
 #include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "core/csr.hpp"
+#include "core/matrix/csr.hpp"
 #include "io/host_csr.hpp"
 
 namespace autospmv {
 
-/// Reads a matrix, on all threads. T is float, double, or std::complex of either.
+/// Reads a matrix, on all threads. T is float or double.
 ///
-/// Takes coordinate and array (dense) matrices of every field and symmetry. Symmetric ones come out in full, whichever
-/// triangle is stored; pattern entries are 1; every row is sorted by column; repeated entries stay, in the order of the
-/// text. Comments and blank lines may stand anywhere after the banner. Values too small for T become zero.
+/// Takes coordinate and array (dense) matrices of every symmetry and of every field but complex. Symmetric ones come
+/// out in full, whichever triangle is stored; pattern entries are 1; every row is sorted by column; repeated entries
+/// stay, in the order of the text. Comments and blank lines may stand anywhere after the banner. Values too small for T
+/// become zero.
 ///
 /// Throws Error "NAME:LINE: what" for the first line that is wrong, among them: indices out of range, words that are no
-/// number, values out of range, words left over, more or fewer entries than promised, complex values for a real T,
-/// rows or columns beyond 2^31 - 1. Nothing is allocated on the word of the size line but the row offsets.
+/// number, values out of range, words left over, more or fewer entries than promised, complex values, rows or
+/// columns beyond 2^31 - 1. Nothing is allocated on the word of the size line but the row offsets.
 template <class T>
 HostCsr<T> parse_matrix_market(std::span<const char> text, const std::string& name);
 

@@ -22,7 +22,7 @@ struct TwinFeatures {
 };
 
 /// Rows are sorted by column and free of duplicates.
-struct Pattern {
+struct TwinPattern {
   std::vector<std::int64_t> row_ptr;  ///< rows + 1 offsets
   std::vector<std::int32_t> col_idx;
 };
@@ -34,6 +34,6 @@ TwinFeatures twin_features(std::int64_t cols, std::span<const std::int64_t> row_
 /// A matrix of these features, the same for any number of threads. Features that contradict each other come as close as
 /// they can; a longest row of more than cols nonzeros is cut to cols. Throws InvalidArgument for features that no
 /// matrix has: npr_mean above cols, bandwidth or similarity above 1, neighbours above 2.
-Pattern make_twin(std::int64_t rows, std::int64_t cols, const TwinFeatures& features, std::uint64_t seed);
+TwinPattern make_twin(std::int64_t rows, std::int64_t cols, const TwinFeatures& features, std::uint64_t seed);
 
 }  // namespace autospmv

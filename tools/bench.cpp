@@ -11,27 +11,12 @@
 #include "tools/json.hpp"
 #include "tools/record.hpp"
 #include "tools/rivals.hpp"
-#include "tools/study.hpp"
+#include "tools/studies/run.hpp"
 #include "tools/table.hpp"
 
 namespace autospmv::tools {
 
 namespace {
-
-std::string known_formats() {
-  std::string known;
-  for (const auto* format : all_formats<double>()) {
-    if (!known.empty()) known += ", ";
-    known += format->info().name;
-  }
-  return known;
-}
-
-void check_formats(const std::vector<std::string>& names) {
-  const auto unknown = std::find_if(names.begin(), names.end(),
-                                    [](const std::string& name) { return find_format<double>(name) == nullptr; });
-  if (unknown != names.end()) throw InvalidArgument("no format '" + *unknown + "'; there are " + known_formats());
-}
 
 bool is_baseline(const TrialRecord& trial) {
   const auto* format = find_format<double>(trial.candidate.format);
@@ -120,11 +105,11 @@ Json bench_json(const MatrixSummary& matrix, const Context& context, const std::
 
 template <Scalar T>
 int bench_all(const Options& options) {
-  const Context context(context_options(options));
+  const auto context = open_context<T>(options);
   ProgressLine progress(options.quiet);
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     auto trials = progress.during(
-        loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.formats, how); });
+        loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.only, how); });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
     if (options.json) {
@@ -137,14 +122,15 @@ int bench_all(const Options& options) {
 }
 
 // What to measure: those of our formats that were asked for, all of them where none was, and every rival.
-std::vector<std::string> with_rivals(std::vector<std::string> formats, const std::vector<std::string>& rivals) {
-  if (!formats.empty()) formats.insert(formats.end(), rivals.begin(), rivals.end());
-  return formats;
+std::vector<FormatChoice> with_rivals(std::vector<FormatChoice> only, const std::vector<std::string>& rivals) {
+  if (only.empty()) return only;
+  for (const auto& rival : rivals) only.push_back({rival});
+  return only;
 }
 
 template <Scalar T>
 int bench_rivals(const Options& options) {
-  const Context context(context_options(options));
+  const auto context = open_context<T>(options);
   const auto& device = service_of(context).device();
   const auto rivals = rival_formats(device.backend);
   if (rivals.empty()) throw Error("--rivals: the " + std::string(name_of(device.backend)) + " backend has none");
@@ -152,7 +138,7 @@ int bench_rivals(const Options& options) {
   std::vector<RivalRecord> records;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
-      return bench(loaded.matrix, context, with_rivals(options.formats, rivals), how);
+      return bench(loaded.matrix, context, with_rivals(options.only, rivals), how);
     });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
@@ -174,59 +160,23 @@ int bench_rivals(const Options& options) {
   return failures > 0 ? 1 : 0;
 }
 
-template <Scalar T>
-StudiedMatrix compare_on(const Study& study, const LoadedMatrix<T>& loaded, const Context& context,
-                         ProgressLine& progress) {
-  const auto formats = formats_of(study);
-  // An empty list would mean all formats.
-  auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
-    return formats.empty() ? std::vector<TrialRecord>{} : bench(loaded.matrix, context, formats, how);
-  });
-  const auto& device = service_of(context).device();
-  auto studied = study_matrix(study, summary_of(loaded.label, loaded.matrix),
-                              extract_features(data_of(loaded.matrix).on(device), device), std::move(trials));
-  studied.copy_bandwidth = service_of(context).copy_bandwidth();
-  studied.cache_bytes = static_cast<double>(device.cache_bytes);
-  return studied;
-}
-
-template <Scalar T>
-int compare_all(const Options& options, const Study& study) {
-  const Context context(context_options(options));
-  ProgressLine progress(options.quiet);
-  std::vector<StudiedMatrix> matrices;
-  const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    const auto& studied = matrices.emplace_back(compare_on(study, loaded, context, progress));
-    if (options.json) {
-      print_json(studied_json(study, studied, service_of(context).device()));
-    } else {
-      print_studied(study, studied, service_of(context).device());
-    }
-  });
-  if (matrices.empty()) return 1;
-  if (options.json) {
-    print_json(summary_json(study, matrices));
-  } else {
-    print_summary(study, matrices);
-  }
-  return failures > 0 ? 1 : 0;
-}
-
 }  // namespace
 
 int run_bench(const Options& options) {
-  check_formats(options.formats);
-  if (options.rivals && options.study) throw InvalidArgument("--rivals and --study are two comparisons: choose one");
-  if (options.markdown && !options.rivals) throw InvalidArgument("--markdown goes with --rivals");
+  const bool studies = options.study || !options.claims_from.empty();
+  if (options.rivals && studies) throw InvalidArgument("--rivals and --study are two comparisons: choose one");
+  if (studies) return run_studies(options);
+  if (options.claims || options.list_matrices || options.most_nnz) {
+    throw InvalidArgument("--claims, --matrices and --most-nnz go with --study NAME");
+  }
+  if (options.markdown && !options.rivals)
+    throw InvalidArgument("--markdown goes with --rivals, --claims and --matrices");
+  if (options.arguments.empty())
+    throw InvalidArgument("bench takes a MATRIX, or --study NAME; see autospmv bench --help");
   if (options.rivals) {
     return with_value_type(options.value_type, [&]<class T>() { return bench_rivals<T>(options); });
   }
-  if (!options.study) {
-    return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
-  }
-  const auto& study = find_study(*options.study);
-  if (!options.formats.empty()) throw InvalidArgument("--study names the formats itself: it does not go with --format");
-  return with_value_type(options.value_type, [&]<class T>() { return compare_all<T>(options, study); });
+  return with_value_type(options.value_type, [&]<class T>() { return bench_all<T>(options); });
 }
 
 }  // namespace autospmv::tools

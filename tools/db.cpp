@@ -11,6 +11,7 @@
 #include "tools/input.hpp"
 #include "tools/json.hpp"
 #include "tools/table.hpp"
+#include "tuner/objective.hpp"
 
 namespace autospmv::tools {
 
@@ -18,28 +19,32 @@ namespace {
 
 std::filesystem::path place_of(const Options& options) { return options.database.value_or(Database::default_path()); }
 
-double winner_seconds(const TunedMatrix& entry) {
-  return median_of(entry.winner ? entry.winner->measurement.warm : Timing{});
+using Winner = std::optional<TrialRecord>;
+
+Winner winner_in(Database& database, const TunedMatrix& entry, const Limits& limits) {
+  return winner_of(database.trials(entry.key), limits, entry.matrix.csr_bytes);
 }
 
-Json entry_json(const TunedMatrix& entry) {
+Json entry_json(const TunedMatrix& entry, const Winner& winner) {
   return {{"matrix", entry.matrix.label},     {"fingerprint", entry.key.pattern.text()},
           {"rows", entry.matrix.rows},        {"columns", entry.matrix.cols},
           {"nonzeros", entry.matrix.nnz},     {"value_type", entry.key.value_type},
           {"operation", entry.key.operation}, {"backend", entry.key.backend},
           {"device", entry.key.device},       {"toolkit", entry.key.toolkit},
           {"driver", entry.key.driver},       {"library", entry.key.library},
-          {"trials", entry.trials},           {"winner", entry.winner ? to_json(*entry.winner) : Json(nullptr)}};
+          {"trials", entry.trials},           {"winner", winner ? to_json(*winner) : Json(nullptr)}};
 }
 
-void print_list(const std::vector<TunedMatrix>& entries) {
+void print_list(Database& database, const std::vector<TunedMatrix>& entries, const Limits& limits) {
   std::vector<Row> rows;
   rows.reserve(entries.size());
   for (const auto& entry : entries) {
+    const auto winner = winner_in(database, entry, limits);
     rows.push_back({entry.matrix.label, entry.key.pattern.text(), std::to_string(entry.matrix.rows),
                     std::to_string(entry.matrix.nnz), entry.key.value_type, entry.key.device,
-                    std::to_string(entry.trials), fixed(winner_seconds(entry) * 1e6, 2),
-                    entry.winner ? entry.winner->candidate.text() : "-"});
+                    std::to_string(entry.trials),
+                    fixed(median_of(winner ? winner->measurement.warm : Timing{}) * 1e6, 2),
+                    winner ? winner->candidate.text() : "-"});
   }
   print_table(std::cout,
               {{.title = "matrix", .left = true},
@@ -55,13 +60,13 @@ void print_list(const std::vector<TunedMatrix>& entries) {
 }
 
 int list(Database& database, const Options& options) {
-  const auto entries = database.list(options.limits);
+  const auto entries = database.list();
   if (!options.json) {
-    print_list(entries);
+    print_list(database, entries, options.limits);
     return 0;
   }
   Json json = Json::array();
-  for (const auto& entry : entries) json.push_back(entry_json(entry));
+  for (const auto& entry : entries) json.push_back(entry_json(entry, winner_in(database, entry, options.limits)));
   print_json(json);
   return 0;
 }
@@ -108,12 +113,13 @@ int show(Database& database, const Options& options) {
   const auto fingerprint = fingerprint_of_argument(argument);
   Json json = Json::array();
   int found = 0;
-  for (const auto& entry : database.list(options.limits)) {
+  for (const auto& entry : database.list()) {
     if (entry.key.pattern != fingerprint) continue;
     ++found;
-    const auto trials = database.trials(entry.key, options.limits);
+    auto trials = database.trials(entry.key);
+    sort_by_total(trials, options.limits);
     if (options.json) {
-      json.push_back(entry_json(entry));
+      json.push_back(entry_json(entry, winner_of(trials, options.limits, entry.matrix.csr_bytes)));
       json.back()["candidates"] = Json::array();
       for (const auto& trial : trials) json.back()["candidates"].push_back(to_json(trial));
     } else {

@@ -12,7 +12,8 @@
 #include "tools/json.hpp"
 #include "tools/record.hpp"
 #include "tools/table.hpp"
-#include "tuner/candidates.hpp"
+#include "tuner/objective.hpp"
+#include "tuner/search/candidates.hpp"
 
 namespace autospmv::tools {
 
@@ -78,8 +79,8 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   const auto view = data_of(loaded.matrix).on(service_of(context).device());
   const auto next = [&](const auto& suits) -> std::optional<TrialRecord> {
     for (const auto& trial : tuned.trials) {
-      if (could_win<T>(trial, view.bytes(), context.limits(), service_of(context).device()) && suits(trial.candidate))
-        return trial;
+      const auto said = as_format_says<T>(trial, service_of(context).device());
+      if (could_win(said, view.bytes(), context.limits()) && suits(trial.candidate)) return trial;
     }
     return std::nullopt;
   };
@@ -89,14 +90,14 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   // What the database does not keep: the refusals, and what a product moves.
   const auto& device = service_of(context).device();
   const auto features = tuned.features ? *tuned.features : extract_features(view, device);
-  const auto predictor =
-      predictor_for<T>(features, data_of(loaded.matrix).fingerprint(), service_of(context).experience<T>());
+  const auto history = service_of(context).history<T>();
+  const auto predictor = history->near(features, data_of(loaded.matrix).fingerprint());
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
-  explanation.known_matrices = predictor.experience()->matrices();
-  for (const auto& neighbour : predictor.near().neighbours()) {
+  explanation.known_matrices = history->matrices();
+  for (const auto& neighbour : predictor.neighbours()) {
     if (explanation.near.size() == 3) break;
-    explanation.near.push_back(predictor.experience()->label(neighbour));
+    explanation.near.emplace_back(neighbour.label);
   }
   explanation.rejections = rejections_of(prospects, tuned.trials);
   return explanation;
@@ -219,6 +220,7 @@ void print_text(const Explanation& explanation, const Context& context) {
   std::cout << headline(record.matrix) << ", " << service_of(context).device().name << '\n';
   print_choice(explanation, context);
   print_tier(explanation);
+  if (record.passed_over) line("") << without_baseline << '\n';
   if (record.measurement.warm.samples > 0) {
     if (explanation.runner_up) print_rival("runner-up", explanation, *explanation.runner_up, limits);
     if (explanation.best_other && explanation.best_other->candidate != explanation.runner_up->candidate) {
@@ -245,6 +247,7 @@ Json explain_json(const Explanation& explanation, const Context& context) {
   json["bytes_per_nonzero"] = per_nonzero(record.matrix, explanation.moved_bytes);
   json["csr_bytes_per_nonzero"] = per_nonzero(record.matrix, csr_product_bytes(record.matrix));
   json["copy_bandwidth_share"] = explanation.moved_bytes / seconds_of(record) / service_of(context).copy_bandwidth();
+  json["passed_over"] = record.passed_over ? without_baseline : "";
   json["tier"] = name_of(tier_of(explanation));
   json["spread"] = spread_of(explanation);
   json["predicted_us"] = record.prediction ? Json(record.prediction->seconds * 1e6) : Json(nullptr);

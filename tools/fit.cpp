@@ -7,12 +7,12 @@
 
 #include "core/error.hpp"
 #include "features/recorded.hpp"
-#include "formats/common/rules.hpp"
+#include "formats/sizes.hpp"
 #include "tools/input.hpp"
 #include "tools/json.hpp"
 #include "tools/table.hpp"
-#include "tuner/cost_model.hpp"
-#include "tuner/recorded_costs.hpp"
+#include "tuner/predict/cost_model.hpp"
+#include "tuner/predict/recorded_costs.hpp"
 
 namespace autospmv::tools {
 

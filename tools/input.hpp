@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/matrix_data.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "io/load.hpp"
 #include "tools/options.hpp"
 #include "tools/report.hpp"
-#include "tuner/service.hpp"
+#include "tuner/context/service.hpp"
 
 namespace autospmv::tools {
 
@@ -26,6 +26,14 @@ auto with_value_type(std::string_view name, const Body& body) {
 std::optional<Device> requested_device(const Options& options);
 
 ContextOptions context_options(const Options& options);
+
+/// Throws InvalidArgument where the options name candidates that its device does not have.
+template <Scalar T>
+Context open_context(const Options& options) {
+  // Before there is a database: none is begun for what cannot be measured.
+  if (!options.only.empty()) check_choices<T>(options.only, requested_device(options).value_or(default_device()));
+  return Context(context_options(options));
+}
 
 /// A matrix and the host arrays that it borrows.
 template <Scalar T>

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tuner/stop.hpp"
+#include "tuner/measure/stop.hpp"
 
 namespace autospmv::tools {
 

@@ -72,6 +72,7 @@ Json to_json(const TrialRecord& trial) {
   Json json = to_json(trial.candidate);
   json["format_version"] = trial.format_version;
   json["deterministic"] = trial.deterministic;
+  json["capturable"] = trial.capturable;
   json["outcome"] = name_of(m.outcome);
   json["detail"] = m.detail;
   json["warm"] = timing_json(m.warm);

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
 #include "core/trial.hpp"
 #include "tools/record.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "formats/format.hpp"
-#include "tools/study.hpp"
+#include "tools/studies/study.hpp"
 
 namespace autospmv::tools {
 
@@ -68,8 +68,14 @@ std::vector<std::string> listed_values(std::string_view option) {
   if (option == "effort") {
     return names(std::array{cached, estimate, measure, exhaustive, online}, [](Effort e) { return name_of(e); });
   }
-  if (option == "format") return names(all_formats<double>(), [](const auto* format) { return format->info().name; });
-  if (option == "study") return names(all_studies(), [](const auto& study) { return study.name; });
+  if (option == "format" || option == "only") {
+    return names(all_formats<double>(), [](const auto* format) { return format->info().name; });
+  }
+  if (option == "study") {
+    auto all = names(all_studies(), [](const auto& study) { return study.name; });
+    all.emplace_back("all");
+    return all;
+  }
   return {};
 }
 
@@ -105,6 +111,8 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
           "most bytes of a winner, over those of the CSR arrays");
       add("deterministic", po::bool_switch(&options.limits.deterministic),
           "only candidates whose results are bitwise equal from run to run");
+      add("no-capture", po::bool_switch()->notifier([&](bool given) { options.limits.capture = !given; }),
+          "also candidates whose products no CUDA graph can capture");
       break;
     case OptionGroup::effort:
       add("effort",
@@ -114,16 +122,34 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
           "for all trials of one matrix");
       break;
     case OptionGroup::formats:
-      add("format", po::value<std::vector<std::string>>(&options.formats)->value_name("NAME"),
+      add("format", po::value<std::vector<std::string>>()->value_name("NAME"),
           "measure this format only; may be given again");
+      add("params", po::value<std::vector<std::string>>()->value_name("PARAMS"),
+          "of the --format before it, measure these only, as \"C=16,32 sigma=1\"; may be given again");
       add("study", po::value<std::string>()->value_name("NAME")->notifier([&](const std::string& name) {
         options.study = name;
       }),
-          ("make a paper's comparison: " + study_names()).c_str());
+          ("make a paper's comparison: " + study_names() + ", or all; without MATRIX on what stands in for its own")
+              .c_str());
+      add("matrices", po::bool_switch(&options.list_matrices),
+          "with --study: list the paper's matrices and what stands in for each");
+      add("most-nnz", po::value<std::int64_t>()->value_name("N")->notifier([&](std::int64_t most) {
+        if (most < 1) throw InvalidArgument("option '--most-nnz' takes a number above 0");
+        options.most_nnz = most;
+      }),
+          "with --study and without MATRIX: leave out matrices of more nonzeros");
+      add("claims", po::bool_switch(&options.claims),
+          "with --study: only the table of what the papers claim and what came out");
+      add("claims-from", po::value<std::vector<std::string>>(&options.claims_from)->value_name("FILE")->multitoken(),
+          "make that table from files that bench --study --json has printed, and measure nothing; takes several");
       add("rivals", po::bool_switch(&options.rivals),
           "set the fastest of our formats beside the products of other libraries");
       add("markdown", po::bool_switch(&options.markdown),
-          "with --rivals: only the tables of all matrices, in Markdown");
+          "with --rivals, --claims, --claims-from or --matrices: the tables in Markdown");
+      break;
+    case OptionGroup::only:
+      add("only", po::value<std::vector<std::string>>()->value_name("CANDIDATES"),
+          "try these and the baselines only, as \"sell_p C=16,32 sigma=1\"; may be given again");
       break;
     case OptionGroup::output:
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),
@@ -152,6 +178,20 @@ po::options_description describe(std::span<const OptionGroup> groups, Options& o
   return all;
 }
 
+/// The candidates that the options name, by their order: parameters belong to the format before them.
+std::vector<FormatChoice> choices_of(const po::parsed_options& parsed) {
+  std::vector<FormatChoice> choices;
+  for (const auto& option : parsed.options) {
+    if (option.string_key == "format") choices.push_back(FormatChoice::of(option.value.at(0)));
+    if (option.string_key == "only") choices.push_back(FormatChoice::parse(option.value.at(0)));
+    if (option.string_key != "params") continue;
+    if (choices.empty()) throw InvalidArgument("--params belongs to the --format before it, and there is none");
+    if (!choices.back().values.empty()) choices.push_back(FormatChoice::of(choices.back().format));
+    choices.back().add(option.value.at(0));
+  }
+  return choices;
+}
+
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& words, std::span<const OptionGroup> groups) {
@@ -167,6 +207,7 @@ Options parse_options(const std::vector<std::string>& words, std::span<const Opt
     po::variables_map values;
     po::store(parsed, values);
     po::notify(values);
+    options.only = choices_of(parsed);
   } catch (const po::error& error) {
     throw InvalidArgument(error.what());
   }

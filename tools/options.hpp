@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
 #include "core/trial.hpp"
 #include "io/load.hpp"
-#include "tuner/service.hpp"
+#include "tuner/context/service.hpp"
+#include "tuner/search/format_choice.hpp"
 
 namespace autospmv::tools {
 
@@ -38,11 +39,15 @@ struct Options {
   std::optional<std::filesystem::path> database;  ///< none: Database::default_path()
   Effort effort = Effort::measure;
   Limits limits;
-  std::vector<std::string> formats;  ///< bench: those to measure; all where empty
-  std::optional<std::string> study;  ///< bench: the paper's comparison to make
-  bool rivals = false;               ///< bench: ours against other libraries
-  bool markdown = false;             ///< bench: the tables of rivals in Markdown
-  std::string output;                ///< generate
+  std::vector<FormatChoice> only;        ///< bench, tune: the candidates; all where empty
+  std::optional<std::string> study;      ///< bench: the paper's comparison to make, or "all"
+  bool list_matrices = false;            ///< bench: those of the study's paper
+  std::optional<std::int64_t> most_nnz;  ///< bench: of the study's own matrices
+  bool claims = false;                   ///< bench: only the table of what the papers claim
+  std::vector<std::string> claims_from;  ///< bench: that table from these files
+  bool rivals = false;                   ///< bench: ours against other libraries
+  bool markdown = false;                 ///< bench: the tables in Markdown
+  std::string output;                    ///< generate
   ForgetOptions forget;
 };
 
@@ -55,6 +60,7 @@ enum class OptionGroup : std::uint8_t {
   limits,
   effort,
   formats,
+  only,
   output,
   forget
 };

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/matrix_data.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "core/trial.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace autospmv::tools {
 
@@ -47,6 +47,7 @@ struct TuneRecord {
   std::optional<Prediction> prediction;  ///< of the choice, where it was estimated
   std::optional<TrialRecord> baseline;
   bool from_database = false;
+  bool passed_over = false;  ///< as in Tuned
   std::int64_t trials = 0;
   StepTimes times;
 };
@@ -59,6 +60,7 @@ TuneRecord record_of(const MatrixSummary& matrix, const Tuned<T>& tuned) {
           .prediction = tuned.prediction,
           .baseline = tuned.baseline,
           .from_database = tuned.from_database,
+          .passed_over = tuned.passed_over,
           .trials = tuned.new_trials,
           .times = tuned.times};
 }

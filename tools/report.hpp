@@ -7,7 +7,7 @@
 
 #include "autospmv/options.hpp"
 #include "tools/interrupts.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace autospmv::tools {
 

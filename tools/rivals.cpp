@@ -7,14 +7,13 @@
 #include <limits>
 
 #include "formats/format.hpp"
-#include "tools/study.hpp"
+#include "tools/studies/study.hpp"
 #include "tools/table.hpp"
 
 namespace autospmv::tools {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array caches = {Cache::warm, Cache::cold};
 
 const Timing& timing_of(const TrialRecord& trial, Cache cache) {
@@ -143,8 +142,7 @@ std::vector<std::string> rival_formats(Backend backend) {
   std::vector<std::string> names;
   for (const auto* format : all_formats<double>()) {
     const auto& info = format->info();
-    const bool runs = std::find(info.backends.begin(), info.backends.end(), backend) != info.backends.end();
-    if (info.vendor && runs) names.push_back(info.name);
+    if (info.vendor && info.runs_on(backend)) names.push_back(info.name);
   }
   return names;
 }

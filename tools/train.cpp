@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "core/array.hpp"
+#include "core/machine/array.hpp"
 #include "core/printable.hpp"
 #include "tools/command.hpp"
 #include "tools/input.hpp"

@@ -82,13 +82,15 @@ void print_totals(const Totals& totals, int failures) {
 
 template <Scalar T>
 int tune_all(const Options& options) {
-  const Context context(context_options(options));
+  const auto context = open_context<T>(options);
   ProgressLine progress(options.quiet);
   auto table = make_table();
   Totals totals;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    const auto tuned =
-        progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
+    const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
+      how.only = options.only;
+      return tune(loaded.matrix, context, how);
+    });
     const auto record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
     if (options.json) {
       print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "autospmv/stream.hpp"
-#include "core/array.hpp"
+#include "core/machine/array.hpp"
 
 namespace autospmv::cuda {
 

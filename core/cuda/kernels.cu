@@ -6,8 +6,8 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
-#include "core/fingerprint_mix.hpp"
-#include "core/random.hpp"
+#include "core/matrix/fingerprint_mix.hpp"
+#include "core/verify/random.hpp"
 
 namespace autospmv::cuda {
 

@@ -1,13 +1,14 @@
-// The CUDA sides of core/random.hpp, core/fingerprint.hpp, core/equal.hpp and core/pattern_check.hpp.
+// The CUDA sides of core/verify/random.hpp, core/matrix/fingerprint.hpp, core/verify/equal.hpp and
+// core/matrix/pattern_check.hpp.
 #pragma once
 
 #include <cstdint>
 
-#include "core/csr.hpp"
-#include "core/device.hpp"
-#include "core/fingerprint.hpp"
-#include "core/pattern_check.hpp"
-#include "core/random.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
+#include "core/matrix/fingerprint.hpp"
+#include "core/matrix/pattern_check.hpp"
+#include "core/verify/random.hpp"
 
 namespace autospmv::cuda {
 

@@ -4,10 +4,11 @@
 #include <array>
 #include <bit>
 
-#include "core/compensated.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/comparison.cuh"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
+#include "core/verify/compensated.hpp"
 
 namespace autospmv::cuda {
 
@@ -60,6 +61,45 @@ constexpr std::int64_t most_of_a_thread = 256;
 // Blocks that share a longer row.
 constexpr int shares_of_a_row = default_block;
 
+// The sum of what so many neighbouring lanes have, a power of two, in all of them.
+__device__ CompensatedSum sum_of_lanes(CompensatedSum sum, int lanes) {
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    CompensatedSum other;
+    other.sum = __shfl_xor_sync(all_lanes, sum.sum, distance);
+    other.error = __shfl_xor_sync(all_lanes, sum.error, distance);
+    other.special = __shfl_xor_sync(all_lanes, sum.special, distance);
+    other.magnitude = __shfl_xor_sync(all_lanes, sum.magnitude, distance);
+    other.square = __shfl_xor_sync(all_lanes, sum.square, distance);
+    other.terms = __shfl_xor_sync(all_lanes, sum.terms, distance);
+    sum.merge(other);
+  }
+  return sum;
+}
+
+// So many lanes a row, a power of two, for many short rows; rows that are too long for them are listed.
+template <class T, class Offset>
+__global__ void reference_of_short_rows_kernel(ReferenceTask<T, Offset> task, int lanes, std::int64_t* shared_rows,
+                                               unsigned long long* count) {
+  const auto i = global_thread() / lanes;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  CompensatedSum sum;
+  bool shared = false;
+  if (i < task.size) {
+    const auto row = task.row(i);
+    shared = row.length > most_of_a_thread * lanes;
+    for (auto k = row.first + lane; k < row.first + row.length && !shared; k += lanes) {
+      sum.add_product(task.matrix.values[k], task.x[task.matrix.col_idx[k]]);
+    }
+  }
+  sum = sum_of_lanes(sum, lanes);
+  if (i >= task.size || lane > 0) return;
+  if (shared) {
+    shared_rows[atomicAdd(count, 1ULL)] = i;
+  } else {
+    task.finish(sum, i);
+  }
+}
+
 // A block of threads a row; rows that are too long for one are listed.
 template <class T, class Offset>
 __global__ void reference_kernel(ReferenceTask<T, Offset> task, std::int64_t* shared_rows, unsigned long long* count) {
@@ -93,26 +133,11 @@ __global__ void join_rows_kernel(ReferenceTask<T, Offset> task, const std::int64
   if (threadIdx.x == 0) task.finish(sum, shared_rows[blockIdx.x]);
 }
 
-struct DeviceComparison {
-  unsigned long long worst_bits;  // bits of a nonnegative double order like integers
-  unsigned long long wrong_rows;
-  unsigned long long first_wrong;
-};
-
 template <class T>
-__global__ void compare_kernel(const std::int64_t* rows, std::int64_t size, const double* product, const double* bound,
-                               const T* y, DeviceComparison* result) {
-  double worst = 0;
-  for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
-    const std::int64_t row = rows == nullptr ? i : rows[i];
-    const double error = row_error(y[row], product[i], bound[i]);
-    worst = error > worst ? error : worst;
-    if (!(error <= 1)) {
-      atomicAdd(&result->wrong_rows, 1ULL);
-      atomicMin(&result->first_wrong, static_cast<unsigned long long>(row));
-    }
-  }
-  if (worst > 0) atomicMax(&result->worst_bits, static_cast<unsigned long long>(__double_as_longlong(worst)));
+__global__ void compare_kernel(ReferenceView reference, const T* y, DeviceComparison* result) {
+  DeviceComparison::OfThread found(*result);
+  for (std::int64_t i = global_thread(); i < reference.size; i += thread_count()) reference.compare(i, y, found);
+  found.finish();
 }
 
 template <class Offset>
@@ -161,16 +186,25 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   if (size == 0) return;
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
-  const bool short_rows = rows.empty() && matrix.nnz / matrix.rows < 2 * warp_size;
-  const int block = short_rows ? warp_size : default_block;
-  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
-  Array<std::int64_t> shared_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * block)), place);
+  constexpr std::int64_t nonzeros_of_a_lane = 4;
+  const auto mean = matrix.nnz / matrix.rows;
+  const bool short_rows = rows.empty() && mean < 2 * warp_size;
+  const auto lanes =
+      std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(mean / nonzeros_of_a_lane, 1, warp_size)));
+  const auto threads_of_row = short_rows ? static_cast<std::int64_t>(lanes) : default_block;
+  Array<std::int64_t> shared_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * threads_of_row)), place);
   auto count = make_counter(place, stream);
   std::visit(
       [&](const auto* row_ptr) {
         const ReferenceTask task{
             matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
-        reference_kernel<<<grid, block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
+        if (short_rows) {
+          reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, stream.handle>>>(
+              task, static_cast<int>(lanes), shared_rows.data(), count.data());
+        } else {
+          const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
+          reference_kernel<<<grid, default_block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
+        }
         check_launch();
         const auto shared = static_cast<unsigned>(count.to_vector().front());
         if (shared == 0) return;
@@ -189,19 +223,13 @@ template <class T>
 Comparison compare(const Reference& reference, const T* y, Place place) {
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
-  const std::array<DeviceComparison, 1> perfect = {{{0, 0, ~0ULL}}};
+  const std::array<DeviceComparison, 1> perfect{};
   Array<DeviceComparison> result(1, place);
   result.assign(perfect, stream);
-  const auto size = static_cast<std::int64_t>(reference.product.size());
-  compare_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(
-      reference.rows.data(), size, reference.product.data(), reference.bound.data(), y, result.data());
+  const ReferenceView view(reference);
+  compare_kernel<<<striding_grid(view.size), default_block, 0, stream.handle>>>(view, y, result.data());
   check_launch();
-  const auto found = result.to_vector().front();
-  Comparison comparison;
-  comparison.worst_error = std::bit_cast<double>(found.worst_bits);
-  comparison.wrong_rows = static_cast<std::int64_t>(found.wrong_rows);
-  if (comparison.wrong_rows > 0) comparison.first_wrong = static_cast<std::int64_t>(found.first_wrong);
-  return comparison;
+  return result.to_vector().front().result();
 }
 
 template <class T>

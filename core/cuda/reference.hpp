@@ -1,13 +1,13 @@
-// The CUDA sides of core/reference.hpp, core/long_rows.hpp and core/magnitude.hpp.
+// The CUDA sides of core/verify/reference.hpp, core/verify/long_rows.hpp and core/verify/magnitude.hpp.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/csr.hpp"
-#include "core/device.hpp"
-#include "core/long_rows.hpp"
-#include "core/reference.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
+#include "core/verify/long_rows.hpp"
+#include "core/verify/reference.hpp"
 
 namespace autospmv::cuda {
 

@@ -1,4 +1,4 @@
-// The CUDA side of core/device.hpp and core/array.hpp.
+// The CUDA side of core/machine/device.hpp and core/machine/array.hpp.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autospmv/stream.hpp"
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
 
 namespace autospmv::cuda {
 

@@ -1,8 +1,8 @@
 // The CUDA side of features/features.hpp.
 #pragma once
 
-#include "core/csr.hpp"
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
 #include "features/features.hpp"
 
 namespace autospmv::cuda {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <variant>
 
-#include "core/array.hpp"
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
+#include "core/machine/array.hpp"
 
 namespace autospmv::cuda {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/csr.hpp"
-#include "core/device.hpp"
+#include "core/machine/device.hpp"
+#include "core/matrix/csr.hpp"
 
 namespace autospmv::cuda {
 

@@ -71,6 +71,8 @@ AUTOSPMV_API const char* autospmv_last_error(void);
  *     time-limit=SECONDS   for all trials of one matrix (none)
  *     memory-factor=X      most bytes of a winner, over those of the CSR arrays (none)
  *     deterministic        or deterministic=true: only what gives the same bits from run to run (false)
+ *     capture=false        also what no CUDA graph can capture: such products fail with AUTOSPMV_UNSUPPORTED where they
+ *                          are to be captured (true)
  *     device=NAME          host, cuda, or cuda:N, the device of that ordinal (the first CUDA device, else the host)
  *     database=FILE        where trials are kept, or memory: nowhere ($AUTOSPMV_DB, else in the user's cache)
  *     background=false     no thread beside the caller's, and thus no tuning online on a GPU (true)

@@ -31,7 +31,7 @@ class AUTOSPMV_API DeviceError : public Error {
   using Error::Error;
 };
 
-/// What is asked for is sensible, but this version or build cannot do it.
+/// What is asked for is sensible, but this version or build cannot do it, or not by this plan.
 class AUTOSPMV_API Unsupported : public Error {
  public:
   using Error::Error;

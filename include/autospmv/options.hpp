@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "autospmv/export.h"
 #include "autospmv/types.hpp"
@@ -36,6 +37,7 @@ struct Limits {
   double memory_factor =
       std::numeric_limits<double>::infinity();  ///< bytes allocated for the winner over those of the CSR arrays
   bool deterministic = false;                   ///< only candidates that are bitwise equal from run to run
+  bool capture = true;  ///< products may be captured into CUDA graphs; false: also candidates that then throw
 };
 
 /// Which product: y = alpha A x + beta y, or the same with A transposed.
@@ -47,6 +49,11 @@ struct PlanOptions {
   std::optional<Limits> limits = {};
   Operation op = Operation::plain;  ///< transposed throws Unsupported in this version
   std::string label = {};           ///< remembered with the matrix in the database, for people
+  /// The candidates to choose among, beside the baselines; empty: all. A format, and the values that some of its
+  /// parameters may take: "ellr_t", "sell_p C=16,32 sigma=1", which may also be such as the format does not offer for
+  /// this matrix. Efforts with trials try all of them. InvalidArgument, which names what there is, is thrown for what
+  /// is no such text and for formats, parameters and values that this build or the context's device does not have.
+  std::vector<std::string> only = {};
 };
 
 /// Where what was learned is kept.

@@ -38,7 +38,7 @@ struct ApplyOptions {
 struct ExplainedCandidate {
   std::string format;        ///< "sell_p"
   std::string parameters;    ///< "C=32 T=1 sigma=1"
-  std::string outcome;       ///< "passed", "refused", "wrong answer", "failed", "timed out"; empty: not tried
+  std::string outcome;       ///< "passed", "disturbed", "refused", "wrong answer", "failed"; empty: not tried
   std::string reason;        ///< of a refusal or failure
   double seconds = 0;        ///< of one product, warm; 0 where it was not measured
   double setup_seconds = 0;  ///< conversion from CSR
@@ -51,7 +51,10 @@ struct Explanation {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
-  std::string source;   ///< "measured", "database", "estimated", "untried"
+  std::string source;  ///< "measured", "database", "estimated", "untried"
+  /// Why what the database knows of the matrix was passed over; else empty. Trials of some candidates decide nothing as
+  /// long as plain CSR was not tried beside them.
+  std::string passed_over;
   bool settled = true;  ///< false while it is tuned online
   ExplainedCandidate choice;
   std::optional<ExplainedCandidate> runner_up;  ///< the next best that passed

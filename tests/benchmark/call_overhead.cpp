@@ -12,13 +12,13 @@
 
 #include <autospmv/autospmv.hpp>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "formats/format.hpp"
 #include "io/load.hpp"
-#include "tuner/plan_state.hpp"
-#include "tuner/service.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/context/service.hpp"
+#include "tuner/plan/plan_state.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace {
 

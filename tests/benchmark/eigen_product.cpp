@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "io/load.hpp"
 
 namespace {

@@ -10,7 +10,6 @@
 // the sum of the caller's products as he would time them.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -23,16 +22,19 @@
 
 #include <autospmv/autospmv.hpp>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/random.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/random.hpp"
 #include "formats/format.hpp"
 #include "io/load.hpp"
-#include "tuner/service.hpp"
+#include "tests/benchmark/arguments.hpp"
+#include "tuner/context/service.hpp"
 
 namespace {
 
 using namespace autospmv;
+using benchmark::now;
+using benchmark::Source;
 
 constexpr std::array<std::int64_t, 7> counts = {10, 100, 300, 1000, 3000, 10000, 100000};
 
@@ -42,8 +44,6 @@ struct Settings {
   bool knowing = false;
   std::int64_t most = 10000;
 };
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // What users write who use no library.
 template <class T>
@@ -180,11 +180,6 @@ Context context_of(const Settings& settings) {
   return Context(options);
 }
 
-struct Source {
-  std::string name;
-  Values values;
-};
-
 template <class T>
 void run(const std::vector<Source>& sources, const Settings& settings) {
   std::printf("%s, %s; total over that of plain CSR\n%-28s %9s", context_of(settings).device_name().c_str(),
@@ -222,11 +217,7 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
     }
     std::printf("\n");
   };
-  line("geometric mean", [](const std::vector<double>& ratios) {
-    double sum = 0;
-    for (const double ratio : ratios) sum += std::log(ratio);
-    return std::exp(sum / static_cast<double>(ratios.size()));
-  });
+  line("geometric mean", benchmark::geometric_mean);
   line("worst", [](const std::vector<double>& ratios) { return *std::max_element(ratios.begin(), ratios.end()); });
 }
 
@@ -243,33 +234,19 @@ int usage(const char* program) {
 int main(int argc, char** argv) {
   try {
     Settings settings;
-    bool is_float = false;
-    Values values;
-    std::vector<Source> sources;
-    for (int i = 1; i < argc; ++i) {
-      const std::string argument = argv[i];
-      const bool last = i + 1 == argc;
-      if (argument == "--effort") {
-        if (last || !(settings.effort = parse_effort(argv[++i]))) return usage(argv[0]);
-      } else if (argument == "--most") {
-        if (last) return usage(argv[0]);
-        settings.most = std::stoll(argv[++i]);
-      } else if (argument == "--cuda") {
-        settings.place = default_device();
-        if (settings.place.backend == Backend::host) throw Error("there is no CUDA device");
-      } else if (argument == "--float") {
-        is_float = true;
-      } else if (argument == "--knowing") {
-        settings.knowing = true;
-      } else if (argument == "--values") {
-        if (last) return usage(argv[0]);
-        values = Values::parse(argv[++i]);
-      } else {
-        sources.push_back({argument, values});
-      }
-    }
-    if (sources.empty()) return usage(argv[0]);
-    is_float ? run<float>(sources, settings) : run<double>(sources, settings);
+    benchmark::Arguments arguments;
+    const benchmark::OwnOptions own{
+        .valued = {{"--effort",
+                    [&](const std::string& name) { return (settings.effort = parse_effort(name)).has_value(); }},
+                   {"--most",
+                    [&](const std::string& count) {
+                      settings.most = std::stoll(count);
+                      return true;
+                    }}},
+        .flags = {{"--knowing", &settings.knowing}}};
+    if (!benchmark::read_arguments(argc, argv, own, arguments)) return usage(argv[0]);
+    settings.place = arguments.place;
+    arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "benchmark_totals: %s\n", error.what());

@@ -218,7 +218,8 @@ TEST_F(CInterface, MatricesThatAreNone) {
 TEST_F(CInterface, OptionsThatAreUnderstood) {
   for (const std::string text :
        {"", "  ", "effort=cached", "effort=online  expected-calls=5000", "time-limit=0.5\nmemory-factor=1.5",
-        "deterministic", "deterministic=true", "deterministic=false", "background=false effort=online"}) {
+        "deterministic", "deterministic=true", "deterministic=false", "background=false effort=online", "capture=false",
+        "capture=true"}) {
     autospmv_context* context = nullptr;
     EXPECT_EQ(autospmv_context_create((text + " device=host").c_str(), &context), AUTOSPMV_OK)
         << text << ": " << autospmv_last_error();
@@ -252,6 +253,7 @@ TEST_F(CInterface, OptionsThatAreNone) {
                                                             {"memory-factor=2x", "'2x'"},
                                                             {"memory-factor=", "memory-factor"},
                                                             {"deterministic=1", "'1'"},
+                                                            {"capture", "capture"},
                                                             {"background", "background"},
                                                             {"device=tpu", "'tpu'"},
                                                             {"device=cuda:", "'cuda:'"},

@@ -1,4 +1,4 @@
-#include "core/matrix_data.hpp"
+#include "core/matrix/matrix_data.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/array.hpp"
 #include "core/error.hpp"
+#include "core/machine/array.hpp"
 #include "core/params.hpp"
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "io/generators.hpp"
 
 namespace autospmv {
@@ -254,6 +254,18 @@ TEST(ParamSpace, CombinesItsAxes) {
   EXPECT_EQ(all[0].text(), "a=1 b=3");
   EXPECT_EQ(all[5].text(), "a=2 b=5");
   EXPECT_EQ(ParamSpace{}.combinations().size(), 1U);
+}
+
+TEST(ParamSpace, TellsWhatIsLikelyFromAllThereIs) {
+  const ParamSpace space{{"a", {1}, {2}}, {"b", {3, 4}, {5}}};
+  const auto all = space.combinations(Choices::all);
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[2].text(), "a=1 b=5");
+  EXPECT_EQ(all[3].text(), "a=2 b=3");
+  const auto likely = space.combinations(Choices::likely);
+  ASSERT_EQ(likely.size(), 2U);
+  EXPECT_EQ(likely[0].text(), "a=1 b=3");
+  EXPECT_EQ(likely[1].text(), "a=1 b=4");
 }
 
 TEST(Random, IsUniformSignedAndRepeatable) {

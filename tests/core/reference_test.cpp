@@ -1,7 +1,7 @@
 // What every other product is judged by: special values, and rows of all lengths, long ones that many blocks of threads
 // share among them.
 
-#include "core/reference.hpp"
+#include "core/verify/reference.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 

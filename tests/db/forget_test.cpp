@@ -42,8 +42,8 @@ class Forget : public testing::Test {
 
   [[nodiscard]] bool knows(std::uint64_t pattern, const std::string& device) {
     const auto key = on_device(pattern, device);
-    const bool trials = !database_->trials(key, {}).empty();
-    EXPECT_EQ(database_->tuned(key, "measure", "csr:1 ell:1"), trials) << "a tuning without trials would stay empty";
+    const bool trials = !database_->trials(key).empty();
+    EXPECT_EQ(!database_->tunings(key, "csr:1 ell:1").empty(), trials) << "a tuning without trials would stay empty";
     return trials;
   }
 
@@ -91,7 +91,7 @@ TEST_F(Forget, SuspectsAlone) {
   EXPECT_EQ(database_->forget({.only_suspects = true}), (Forgotten{0, 0, 3, 3}));
   EXPECT_EQ(count("trial"), 12);
   // What was tuned without a suspect is no longer complete; the rest is.
-  for (const auto pattern : {1, 2}) EXPECT_FALSE(database_->tuned(on_device(pattern, "gpu"), "measure", "csr:1 ell:1"));
+  for (const auto pattern : {1, 2}) EXPECT_TRUE(database_->tunings(on_device(pattern, "gpu"), "csr:1 ell:1").empty());
   EXPECT_TRUE(knows(3, "gpu"));
 }
 

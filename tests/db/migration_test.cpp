@@ -88,14 +88,15 @@ TEST(Migration, TrialsFromBeforeTheLoopWereNotTimedInOne) {
         "', 1, 'csr', 1, '', 1, 'passed', '', 1e-3, 9e-4, 2e-3, 20, 3e-3, 3e-3, 3e-3, 3, 0, 0, 1000, 0.5, 'then')");
   }
   const auto database = Database::open(file, test::no_warnings());
-  const auto old = database->winner(test::key_of(1), {});
-  ASSERT_TRUE(old);
-  EXPECT_EQ(old->measurement.warm.median, 1e-3);
-  EXPECT_EQ(old->measurement.loop.samples, 0);
+  const auto old = database->trials(test::key_of(1));
+  ASSERT_EQ(old.size(), 1U);
+  EXPECT_EQ(old[0].measurement.warm.median, 1e-3);
+  EXPECT_EQ(old[0].measurement.loop.samples, 0);
+  EXPECT_TRUE(old[0].capturable);
   auto trial = test::trial_of("csr", {}, 1e-3);
   trial.measurement.loop = {4e-3, 4e-3, 5e-3, 3};
   test::record_one(*database, test::key_of(1), trial);
-  EXPECT_EQ(database->winner(test::key_of(1), {})->measurement.loop.median, 4e-3);
+  EXPECT_EQ(database->trials(test::key_of(1)).back().measurement.loop.median, 4e-3);
   EXPECT_EQ(test::number_from(file, "SELECT count(*) FROM trial WHERE loop_samples = 0"), 1);
 }
 

@@ -37,7 +37,7 @@ TEST(Processes, LoseNothingInOneFile) {
     return warnings == 0 ? 0 : 1;
   });
   const auto database = Database::open(file, no_warnings());
-  EXPECT_EQ(database->trials(key_of(1), {}).size(), static_cast<std::size_t>(processes * batches * 2));
+  EXPECT_EQ(database->trials(key_of(1)).size(), static_cast<std::size_t>(processes * batches * 2));
   EXPECT_EQ(test::number_from(file, "SELECT count(*) FROM environment"), 1);
   EXPECT_EQ(test::number_from(file, "SELECT count(*) FROM suspect"), 0);
 }

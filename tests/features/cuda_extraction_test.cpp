@@ -1,8 +1,8 @@
 // The device gives the numbers that the host gives, bit for bit.
 #include <gtest/gtest.h>
 
-#include "core/array.hpp"
-#include "core/device.hpp"
+#include "core/machine/array.hpp"
+#include "core/machine/device.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "scenarios.hpp"

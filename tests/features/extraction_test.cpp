@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix_data.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "features/recorded.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "features/features.hpp"
 #include "io/host_csr.hpp"
 

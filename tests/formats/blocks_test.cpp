@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix_data.hpp"
-#include "core/random.hpp"
-#include "core/reference.hpp"
-#include "formats/bsr/bsr.hpp"
-#include "formats/common/block_rules.hpp"
-#include "formats/common/blocks.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/random.hpp"
+#include "core/verify/reference.hpp"
+#include "formats/blocks/bsr/bsr.hpp"
+#include "formats/blocks/family.hpp"
+#include "formats/blocks/storage.hpp"
 #include "formats/format.hpp"
 #include "io/generators.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -69,7 +69,7 @@ struct Expected {
   std::vector<double> values;
 };
 
-// As the header of blocks.hpp says, slot by slot.
+// As the header of blocks/storage.hpp says, slot by slot.
 Expected expected_blocks(const HostCsr<double>& matrix, const BlockLayout& layout) {
   const std::int64_t block_rows = (matrix.rows + layout.r - 1) / layout.r;
   const std::int64_t slice = layout.slice > 0 ? layout.slice : std::max<std::int64_t>(16, (block_rows + 15) / 16 * 16);
@@ -256,7 +256,7 @@ TEST(Blocks, NewValuesReplaceOld) {
     auto changed = matrix;
     for (auto& value : changed.values) value = 1 - value;
     const OnDevice<double> after(changed, device);
-    EXPECT_TRUE(formats::refresh_blocks(*built, after.view, device, setup_stream(device)));
+    EXPECT_TRUE(built->refresh(after.view, device, setup_stream(device)));
     const auto expected = expected_blocks(changed, {3, 4, 4});
     EXPECT_EQ(bits_of(built->values.full.to_vector(), expected.values.size()),
               bits_of(expected.values, expected.values.size()));

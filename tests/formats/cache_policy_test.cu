@@ -1,4 +1,4 @@
-#include "formats/common/cache_policy.hpp"
+#include "formats/common/kernels/cache_policy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/device.hpp"
-#include "formats/common/kernel.cuh"
+#include "core/machine/array.hpp"
+#include "core/machine/device.hpp"
+#include "formats/common/kernels/kernel.cuh"
 
 namespace autospmv::formats {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
-#include "formats/cocktail/cocktail.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
+#include "formats/composite/cocktail/cocktail.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
@@ -159,7 +159,7 @@ TEST(Cocktail, SplitsDenseDiagonals) {
 
 TEST(Cocktail, SplitsDenseDiagonalsBySample) {
   const auto source = bands_and_strays<double>(100000, 9, 5);
-  ASSERT_GT(source.nnz(), feature_sample_nnz);
+  ASSERT_GT(source.nnz(), formats::cocktail::NonzeroSample::most);
   expect_exact_split(source, {.cut = Cut::diagonals, .least = 66667});
 }
 
@@ -319,6 +319,7 @@ TEST(Cocktail, MultipliesInDouble) { expect_all_products<double>(); }
 
 TEST(Cocktail, NewValuesReachEveryPart) {
   for (const auto& device : devices()) {
+    std::map<std::int64_t, int> updated;  // by parts
     for (const auto& scenario : sums<double>()) {
       const auto source = scenario.make();
       auto values = source.values;
@@ -332,8 +333,10 @@ TEST(Cocktail, NewValuesReachEveryPart) {
         synchronize(device);
         EXPECT_TRUE((*built)->update_values(data_of(matrix).on(device), setup_stream(device)));
         expect_product<double>(data_of(matrix).on(device), **built, Entries::finite, 0, device);
+        ++updated[parts];
       }
     }
+    for (const std::int64_t parts : {1, 2, 3}) EXPECT_GT(updated[parts], 0) << parts;
   }
 }
 

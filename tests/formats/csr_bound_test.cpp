@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "formats/csr_bound/csr_bound.hpp"
+#include "formats/csr/csr_bound/csr_bound.hpp"
 
 namespace autospmv::testing {
 namespace {

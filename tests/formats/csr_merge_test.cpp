@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"

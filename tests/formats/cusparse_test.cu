@@ -8,13 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
+#include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
 namespace {
@@ -36,15 +37,6 @@ TEST(Cusparse, EveryFormatOfItIsAVendors) {
   EXPECT_GE(vendor_formats.size(), 5U);
 }
 
-// A prediction needs no device, only what it would be told of one.
-Device some_gpu() {
-  Device device;
-  device.backend = Backend::cuda;
-  device.multiprocessors = 132;
-  device.memory_bytes = std::int64_t{140} << 30;
-  return device;
-}
-
 Features features_of(const std::string& spec) { return extract_features(generate<double>(spec).view(), host_device()); }
 
 Result<Cost> first_prediction(const std::string& format, const Features& features, const Device& device) {
@@ -58,7 +50,7 @@ constexpr const char* for_all = "gen:dense:64";
 TEST(Cusparse, PredictsWhereThereIsAGpuAndRefusesTheHost) {
   const auto features = features_of(for_all);
   for (const auto& format : vendor_formats) {
-    const auto cost = first_prediction(format, features, some_gpu());
+    const auto cost = first_prediction(format, features, described_gpu());
     ASSERT_TRUE(cost.admitted()) << format << ": " << cost.reason();
     EXPECT_GT(cost->bytes, 8.0 * static_cast<double>(features.nnz)) << format;
     EXPECT_FALSE(first_prediction(format, features, host_device()).admitted()) << format;
@@ -70,21 +62,21 @@ TEST(Cusparse, RefusesWhatTheLibraryDoesNotTake) {
   for (const auto& format : vendor_formats) {
     auto large = features;
     large.nnz = max_narrow_nnz + 1;
-    const auto cost = first_prediction(format, large, some_gpu());
+    const auto cost = first_prediction(format, large, described_gpu());
     ASSERT_FALSE(cost.admitted()) << format;
     EXPECT_EQ(cost.reason().rfind("size:", 0), 0U) << cost.reason();
     auto crowded = features;
     crowded.rows = crowded.cols = 1;
-    EXPECT_FALSE(first_prediction(format, crowded, some_gpu()).admitted()) << format;
+    EXPECT_FALSE(first_prediction(format, crowded, described_gpu()).admitted()) << format;
   }
 }
 
 TEST(Cusparse, RefusesBlocksThatAreNotFullOrDoNotFit) {
   const auto* bsr = find_format<double>("cusparse_bsr");
-  EXPECT_FALSE(bsr->predict(features_of("gen:pde:9"), {{"b", 3}}, some_gpu()).admitted());
+  EXPECT_FALSE(bsr->predict(features_of("gen:pde:9"), {{"b", 3}}, described_gpu()).admitted());
   const auto full = features_of("gen:dense:20");
-  EXPECT_TRUE(bsr->predict(full, {{"b", 4}}, some_gpu()).admitted());
-  const auto cut = bsr->predict(full, {{"b", 3}}, some_gpu());
+  EXPECT_TRUE(bsr->predict(full, {{"b", 4}}, described_gpu()).admitted());
+  const auto cut = bsr->predict(full, {{"b", 3}}, described_gpu());
   ASSERT_FALSE(cut.admitted());
   EXPECT_EQ(cut.reason().rfind("size:", 0), 0U) << cut.reason();
 }

@@ -1,5 +1,5 @@
-// What formats of stored diagonals promise beside the right product: half storage of symmetric matrices, and hacks that
-// store only what they meet.
+// What formats of stored diagonals promise beside the right product: half storage of symmetric matrices, hacks that
+// store only what they meet, and diagonals of one value.
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/random.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/random.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "io/generators.hpp"
+#include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
@@ -232,6 +233,89 @@ TEST(Hdia, RefusesRowsThatHaveNothingInCommon) {
       ASSERT_FALSE(built.admitted());
       EXPECT_EQ(built.reason().rfind("padding: ", 0), 0U) << built.reason();
     }
+  }
+}
+
+// A grid of n x n points and five diagonals: -1, `main` and -1.
+template <class T>
+HostCsr<T> five_points(std::int64_t n, T main) {
+  auto source = generate<T>("gen:grid2d:" + std::to_string(n));
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    for (auto k = source.row_ptr[row]; k < source.row_ptr[row + 1]; ++k) {
+      source.values[k] = source.col_idx[k] == row ? main : T{-1};
+    }
+  }
+  return source;
+}
+
+template <class T>
+class ConstantDiagonals : public ::testing::Test {};
+TYPED_TEST_SUITE(ConstantDiagonals, Values);
+
+TYPED_TEST(ConstantDiagonals, TakeHardlyAnyMemory) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 5, 31, 32, 33, 100}) {
+    const auto matrix = matrix_of(five_points<T>(n, T{4}));
+    for (const auto& device : devices()) {
+      for (const std::int64_t hack : {32, 96, 1024}) {
+        SCOPED_TRACE(std::to_string(n) + ", hacks of " + std::to_string(hack));
+        const auto built = build<T>("hdia", matrix, device, {{"constants", 1}, {"hack", hack}});
+        ASSERT_TRUE(built.admitted()) << built.reason();
+        expect_product(**built, matrix, device);
+        // A value, an offset twice, a number and a bit a row.
+        const auto hacks = (n * n + hack - 1) / hack;
+        EXPECT_LE((*built)->bytes(), hacks * (4 + 5 * (16 + 4 + hack / 8)) + 4);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ConstantDiagonals, LieBesideOthersInFull) {
+  using T = TypeParam;
+  auto source = five_points<T>(60, T{4});
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    if (row / 64 % 3 != 0) continue;
+    for (auto k = source.row_ptr[row]; k < source.row_ptr[row + 1]; ++k) {
+      if (source.col_idx[k] >= row) source.values[k] = static_cast<T>(random_value(5, static_cast<std::size_t>(k)));
+    }
+  }
+  for (const auto& device : devices()) {
+    SCOPED_TRACE(name_of(device.backend));
+    auto matrix = matrix_of(source);
+    const auto built = build<T>("hdia", matrix, device, {{"constants", 1}, {"hack", 64}});
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    expect_product(**built, matrix, device);
+    auto values = source.values;
+    for (auto& value : values) value *= -3;
+    EXPECT_TRUE(update(**built, matrix, values, device));
+    expect_product(**built, matrix, device);
+  }
+}
+
+TYPED_TEST(ConstantDiagonals, TakeOnlyValuesThatAreConstantStill) {
+  using T = TypeParam;
+  for (const auto& device : devices()) {
+    SCOPED_TRACE(name_of(device.backend));
+    auto matrix = matrix_of(five_points<T>(50, T{4}));
+    auto built = build<T>("hdia", matrix, device, {{"constants", 1}});
+    ASSERT_TRUE(built.admitted()) << built.reason();
+    EXPECT_FALSE((*built)->takes_any_values());
+    EXPECT_TRUE(update(**built, matrix, five_points<T>(50, T{0}).values, device)) << "a stored zero is a nonzero";
+    expect_product(**built, matrix, device);
+    auto values = five_points<T>(50, T{4}).values;
+    values[values.size() / 2] = T{7};
+    EXPECT_FALSE(update(**built, matrix, values, device));
+    EXPECT_TRUE(update(**built, matrix, five_points<T>(50, T{5}).values, device));
+    expect_product(**built, matrix, device);
+  }
+}
+
+TEST(ConstantDiagonalsOfSeveralValues, AreRefused) {
+  const auto matrix = matrix_of(with_few_values(generate<double>("gen:grid2d:40"), 9));
+  for (const auto& device : devices()) {
+    const auto built = build<double>("hdia", matrix, device, {{"constants", 1}});
+    ASSERT_FALSE(built.admitted());
+    EXPECT_EQ(built.reason().rfind("values: ", 0), 0U) << built.reason();
   }
 }
 

@@ -1,6 +1,6 @@
 // Values in fewer bits that give way to others: where they lie stays the same, and what does not fit changes nothing.
 
-#include "formats/common/encoding.hpp"
+#include "formats/common/encoding/encoding.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "tests/formats/support.hpp"
 
 namespace autospmv::formats {

@@ -1,5 +1,5 @@
-// Products that are captured into graphs, by every format with every choice of its parameters: new values reach them,
-// and they have scratch memory of their own.
+// Products that are captured into graphs, by every format with every choice of its parameters that can be: new values
+// reach them, and they have scratch memory of their own. The others refuse.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/array.hpp"
 #include "core/cuda/check.hpp"
-#include "core/matrix_data.hpp"
-#include "core/random.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/random.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -80,7 +80,8 @@ class Graphs : public ::testing::Test {
     features_ = extract_features(data_of(*matrix_).on(device_), device_);
   }
 
-  /// Calls body(operator) for every choice of parameters of every format that takes the matrix as it is now.
+  /// Calls body(operator) for every choice of parameters of every format that takes the matrix as it is now, and whose
+  /// products can be captured.
   void for_each_operator(const std::function<void(Operator<double>&)>& body) {
     int built_of_all = 0;
     for (const auto* format : all_formats<double>()) {
@@ -90,12 +91,23 @@ class Graphs : public ::testing::Test {
         SCOPED_TRACE(format->info().name + " " + params.text());
         auto built = format->build(data_of(*matrix_).on(device_), params, device_);
         if (!built) continue;
+        if (!format->capturable(params, device_)) {
+          expect_refusal(**built);
+          continue;
+        }
         ++built_of_all;
         body(**built);
         synchronize(device_);
       }
     }
     EXPECT_GT(built_of_all, 0);
+  }
+
+  void expect_refusal(const Operator<double>& op) const {
+    const auto x = random_x(3);
+    auto y = empty_y();
+    const OwnStream stream;
+    EXPECT_THROW(Graph(stream.get(), [&] { op.apply(1, x.data(), 0, y.data(), stream.get()); }), Unsupported);
   }
 
   [[nodiscard]] Array<double> random_x(std::uint64_t seed) const {

@@ -1,13 +1,13 @@
 // Columns renumbered by how often they occur, alone: a permutation of those that do, the most frequent first.
 
-#include "formats/common/hub_columns.hpp"
+#include "formats/csr/csr_merge/hub_columns.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "core/matrix_data.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 

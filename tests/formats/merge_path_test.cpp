@@ -1,7 +1,7 @@
 // The merge path alone: its search, its bits, a walk along it as the lanes of a warp do it, and the rows that cross
 // the boundaries of blocks.
 
-#include "formats/common/merge_path.hpp"
+#include "formats/csr/csr_merge/merge_path.hpp"
 
 #include <gtest/gtest.h>
 

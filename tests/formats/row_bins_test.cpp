@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
-#include "formats/common/row_bins.hpp"
+#include "formats/binned/row_bins.hpp"
+#include "formats/binned/suraa/segments.hpp"
 #include "formats/format.hpp"
-#include "formats/suraa/segments.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
@@ -172,7 +172,8 @@ TEST(SuraaSegments, CoverAllRowsWithThreadsForTheirLengths) {
   });
   for (const int split : {0, 16}) {
     const ThreadRule rule{2, 256, split};
-    const auto segments = formats::suraa::segments_of(fine_bins(source), rule);
+    const auto bins = fine_bins(source);
+    const auto segments = formats::suraa::segments_of(bins, rule, formats::suraa::interval_width(bins), 0);
     ASSERT_LE(segments.size(), static_cast<std::size_t>(BinTable::most));
     std::int64_t position = 0;
     for (const auto& segment : segments) {
@@ -185,6 +186,90 @@ TEST(SuraaSegments, CoverAllRowsWithThreadsForTheirLengths) {
     EXPECT_EQ(segments.back().log_threads, 0);
     for (std::size_t i = 1; i < segments.size(); ++i) EXPECT_LE(segments[i].log_threads, segments[i - 1].log_threads);
   }
+}
+
+TEST(SuraaSegments, AreFewerTheWiderTheyAre) {
+  // Of every length from 0 to 19; quartiles 4 and 14, a width of 2 x 10 / 10.
+  const auto source = from_lengths<double>(1000, 100, [](std::int64_t row) { return row % 20; });
+  const auto bins = fine_bins(source);
+  const auto width = formats::suraa::interval_width(bins);
+  EXPECT_DOUBLE_EQ(width, 2);
+  const ThreadRule rule{2, 256, 0};
+  EXPECT_EQ(formats::suraa::segments_of(bins, rule, width, 0).size(), 10U);
+  EXPECT_EQ(formats::suraa::segments_of(bins, rule, width / 2, 0).size(), 20U);
+  EXPECT_EQ(formats::suraa::segments_of(bins, rule, 2 * width, 0).size(), 5U);
+}
+
+TEST(SuraaSegments, GiveWholeSegmentsToChildren) {
+  // 100 rows of 90 nonzeros, 300 of 60, 300 of 40 and 300 of 10; quartiles 10 and 60, a width of 2 x 50 / 10.
+  const auto source = from_lengths<double>(1000, 100, [](std::int64_t row) {
+    return row % 10 == 0 ? 90 : row % 10 < 4 ? 60 : row % 10 < 7 ? 40 : 10;
+  });
+  const auto bins = fine_bins(source);
+  const auto width = formats::suraa::interval_width(bins);
+  EXPECT_DOUBLE_EQ(width, 10);
+  EXPECT_EQ(formats::suraa::rows_of_children(bins, width, 99), 0) << "the first segment holds more";
+  EXPECT_EQ(formats::suraa::rows_of_children(bins, width, 399), 100);
+  EXPECT_EQ(formats::suraa::rows_of_children(bins, width, 400), 400);
+  EXPECT_EQ(formats::suraa::rows_of_children(bins, width, 8192), 700) << "rows of 10 nonzeros get no child";
+  const auto segments = formats::suraa::segments_of(bins, {2, 256, 0}, width, 400);
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_EQ(segments[0].last, 400);
+  EXPECT_EQ(segments[1].last, 700);
+  EXPECT_EQ(segments[2].last, 1000);
+}
+
+// ---- Children
+
+Features features_with_long_rows(std::int64_t rows) {
+  return extract_features(
+      from_lengths<double>(20000, 500, [=](std::int64_t row) { return row < rows ? 40 : 3; }).view(), Place{});
+}
+
+std::vector<std::int64_t> child_limits(const Format<double>& format, const Features& features, Choices choices) {
+  std::vector<std::int64_t> limits;
+  for (const auto& params : format.params(features, described_gpu()).combinations(choices)) {
+    const auto limit = params["max_child_threads"];
+    if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
+  }
+  return limits;
+}
+
+TEST(Children, AreAsManyAsTheRowsThatTheyAreFor) {
+  using Limits = std::vector<std::int64_t>;
+  for (const auto* name : {"suraa", "acsr"}) {
+    const auto* format = find_format<double>(name);
+    const auto likely = [&](std::int64_t rows) {
+      return child_limits(*format, features_with_long_rows(rows), Choices::likely);
+    };
+    EXPECT_EQ(likely(0), (Limits{0})) << name;
+    EXPECT_EQ(likely(10), (Limits{0, 2048})) << name;
+    EXPECT_EQ(likely(2048), (Limits{0, 2048})) << name;
+    EXPECT_EQ(likely(2049), (Limits{0, 4096})) << name;
+    EXPECT_EQ(likely(15000), (Limits{0, 8192})) << name;
+    EXPECT_EQ(child_limits(*format, features_with_long_rows(10), Choices::all), (Limits{0, 2048, 1024, 4096, 8192}))
+        << name;
+  }
+}
+
+TEST(Children, ArePricedOneByOneAndNotCaptured) {
+  const auto features = features_with_long_rows(6000);
+  for (const auto* name : {"suraa", "acsr"}) {
+    const auto* format = find_format<double>(name);
+    std::map<std::int64_t, int> launches;
+    for (const auto& params : format->params(features, described_gpu()).combinations()) {
+      const auto limit = params["max_child_threads"];
+      EXPECT_EQ(format->capturable(params, described_gpu()), limit == 0) << params.text();
+      const auto cost = format->predict(features, params, described_gpu());
+      EXPECT_EQ(cost.admitted(), limit == 0 || (params["fused"] == 0 && params["split"] == 0)) << params.text();
+      if (cost && params["fused"] == 0) launches[limit] = cost->launches;
+    }
+    EXPECT_NEAR(launches[1024] - launches[0], 1024 / 5.0, 2) << name;
+    EXPECT_NEAR(launches[8192] - launches[0], 6000 / 5.0, 2) << "no more than there are rows for, in " << name;
+  }
+  const auto* elsewhere = find_format<double>("csr_sorted_bins");
+  EXPECT_TRUE(
+      elsewhere->capturable(elsewhere->params(features, described_gpu()).combinations().front(), described_gpu()));
 }
 
 // ---- Products
@@ -208,29 +293,30 @@ void expect_right_product(const std::string& format, const Params& params, const
 }
 
 std::vector<Params> cuda_params(const std::string& format) {
-  std::vector<Params> all;
-  for (const std::int64_t fused : {0, 1}) {
-    for (const std::int64_t split : {0, 16, 64}) {
-      for (const std::int64_t block : {128, 512}) {
-        Params params{{"fused", fused}, {"split", split}, {"block", block}, {"entries", 2}, {"value_bits", 64}};
-        if (format == "csr_binned") {
-          params.set("granularity", 16);
-          all.push_back(params);
-          continue;
-        }
-        for (const bool dynamic : {false, true}) {
-          auto with_tail = params;
-          if (format == "acsr") with_tail.set("tail", dynamic ? 512 : 0);
-          if (format == "suraa") with_tail.set("max_child_threads", dynamic ? 1024 : 0);
-          all.push_back(with_tail);
-          if (format != "suraa") continue;
-          with_tail.set("entries", 0);
-          all.push_back(with_tail);
-        }
-      }
-    }
+  ParamSpace::Axis fused{"fused", {0, 1}};
+  ParamSpace::Axis entries{"entries", {2}};
+  const ParamSpace::Axis split{"split", {0, 16, 64}};
+  const ParamSpace::Axis block{"block", {128, 512}};
+  const ParamSpace::Axis value_bits{"value_bits", {64}};
+  const ParamSpace::Axis children{"max_child_threads", {0, 1024, 8192}};
+  if (format == "csr_sorted_bins") return ParamSpace{entries, split, block, value_bits}.combinations();
+  if (format == "csr_binned") {
+    return ParamSpace{fused, entries, split, block, value_bits, {"granularity", {16}}}.combinations();
   }
+  auto all = ParamSpace{fused, entries, split, block, value_bits, children}.combinations();
+  if (format == "suraa") {
+    entries.values = {0};
+    all = ParamSpace{fused, entries, split, block, value_bits, children, {"width", {25, 100, 400}}}.combinations();
+  }
+  std::erase_if(all, [](const Params& params) {
+    return params["max_child_threads"] > 0 && (params["fused"] != 0 || params["split"] != 0);
+  });
   return all;
+}
+
+bool runs_on(const std::string& format, const Device& device) {
+  const auto& backends = find_format<double>(format)->info().backends;
+  return std::find(backends.begin(), backends.end(), device.backend) != backends.end();
 }
 
 // A row too long for a block, one too long for two, and short ones.
@@ -240,7 +326,8 @@ TEST(BinnedRows, OfEveryLengthAreSummedWhole) {
     return row == 77 ? 12345 : row % 100 == 7 ? 3001 : row % 11 == 0 ? row % 611 : row % 5;
   });
   for (const auto& device : devices()) {
-    for (const auto* format : {"acsr", "suraa", "csr_binned"}) {
+    for (const auto* format : {"acsr", "suraa", "csr_binned", "csr_sorted_bins"}) {
+      if (!runs_on(format, device)) continue;
       auto all = cuda_params(format);
       if (device.backend == Backend::host) all = find_format<double>(format)->params({}, device).combinations();
       for (const auto& params : all) expect_right_product(format, params, source, device);
@@ -254,14 +341,19 @@ TEST(BinnedRows, PredictedStorageIsNearWhatIsBuilt) {
       const auto matrix = matrix_of(generate<double>(name));
       const auto view = data_of(matrix).on(device);
       const auto features = extract_features(view, device);
-      for (const auto* format_name : {"acsr", "suraa", "csr_binned"}) {
+      for (const auto* format_name : {"acsr", "suraa", "csr_binned", "csr_sorted_bins"}) {
+        if (!runs_on(format_name, device)) continue;
         const auto* format = find_format<double>(format_name);
         for (const auto& params : format->params(features, device).combinations()) {
           SCOPED_TRACE(std::string(name) + " " + format_name + " " + params.text());
           const auto cost = format->predict(features, params, device);
+          if (!cost && params.find("max_child_threads").value_or(0) > 0) continue;  // beside what they do not go with
           ASSERT_TRUE(cost.admitted()) << cost.reason();
           const auto built = format->build(view, params, device);
-          if (!built) continue;  // dynamic parallelism for rows that turn out not to be there
+          if (!built) {  // dynamic parallelism for rows that turn out not to be there
+            EXPECT_GT(params.find("max_child_threads").value_or(0), 0) << built.reason();
+            continue;
+          }
           EXPECT_NEAR(cost->storage_bytes, static_cast<double>((*built)->bytes()), 0.02 * cost->storage_bytes + 16);
         }
       }

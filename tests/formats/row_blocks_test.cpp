@@ -1,18 +1,18 @@
 // Row blocks: the partition alone, and products that the conformance suite does not reach.
 
-#include "formats/common/row_blocks.hpp"
+#include "formats/staged/row_blocks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
-#include "formats/common/row_blocks_steps.hpp"
-#include "formats/common/staged_rows.hpp"
-#include "formats/ipcsr/ipcsr.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
+#include "formats/staged/ipcsr/ipcsr.hpp"
+#include "formats/staged/row_walk.hpp"
+#include "formats/staged/storage.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 

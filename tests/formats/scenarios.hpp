@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/verify/random.hpp"
 #include "io/generators.hpp"
 #include "io/host_csr.hpp"
 

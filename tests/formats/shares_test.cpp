@@ -8,13 +8,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/array.hpp"
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
-#include "formats/common/equal_shares.hpp"
-#include "formats/common/nonzeros.hpp"
-#include "formats/csr5/csr5.hpp"
+#include "formats/common/kernels/equal_shares.hpp"
+#include "formats/common/kernels/nonzeros.hpp"
+#include "formats/csr/csr5/csr5.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
 

@@ -1,4 +1,4 @@
-#include "formats/common/walks.hpp"
+#include "formats/common/predict/walks.hpp"
 
 #include <gtest/gtest.h>
 

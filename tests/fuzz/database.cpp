@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "features/recorded.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/database_support.hpp"
+#include "tuner/context/keys.hpp"
 
 namespace autospmv::fuzzing {
 namespace {
@@ -26,7 +28,7 @@ void begin(Database& database, const Context& context) {
   for (const auto& problem : problems<T>()) {
     database.record(key_of(problem.matrix, context),
                     {"label", problem.arrays.rows, problem.arrays.cols, problem.arrays.nnz(), 1000,
-                     named_values(extract_features(problem.arrays.view(), Place{}))},
+                     record_of(extract_features(problem.arrays.view(), Place{}))},
                     {});
   }
 }
@@ -142,7 +144,8 @@ class Rows {
                          {"setup_s", "0"},
                          {"bytes", "0"},
                          {"csr_bytes", "1000"},
-                         {"worst_error", "0"}});
+                         {"worst_error", "0"},
+                         {"capturable", "1"}});
   }
 
   // Any of the columns may hold anything instead of what is usual there.

@@ -5,6 +5,7 @@
 
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/database_support.hpp"
+#include "tuner/context/keys.hpp"
 
 namespace autospmv::fuzzing {
 namespace {
@@ -82,7 +83,7 @@ void use(const fs::path& file) {
   auto& database = service_of(context).database();
   const auto key = key_of(problem().matrix, context);
   (void)database.suspects(key);
-  (void)database.tuned(key, "measure", format_catalogue());
+  (void)was_tuned(database, key, Effort::measure, {}, format_catalogue());
   database.note_suspect(key, {"coo", {}});
   database.clear_suspect(key, {"coo", {}});
   // What is recorded is there afterwards, wherever it is kept.

@@ -19,7 +19,7 @@
 #include "tests/fuzz/support.hpp"
 #include "tests/tuner/support.hpp"
 #include "tools/command.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace autospmv::fuzzing {
 

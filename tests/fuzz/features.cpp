@@ -9,8 +9,8 @@
 #include "io/generators.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/support.hpp"
-#include "tuner/candidates.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/plan/tuner.hpp"
+#include "tuner/search/candidates.hpp"
 
 namespace autospmv::fuzzing {
 namespace {
@@ -22,7 +22,7 @@ const std::vector<Record>& records() {
     std::vector<Record> records;
     for (const auto* const spec : {"gen:circuit:60", "gen:pde:4", "gen:rmat:6", "gen:dense:3:9", "gen:banded:70:3",
                                    "gen:uniform:9:9:0", "gen:twin:50:2000:20:30:50:0.5:0.5:0.5"}) {
-      records.push_back(named_values(extract_features(generate<double>(spec).view(), Place{})));
+      records.push_back(record_of(extract_features(generate<double>(spec).view(), Place{})));
     }
     return records;
   }();
@@ -41,7 +41,7 @@ Device gpu() {
 }
 
 void predict(const Features& features, const Device& device) {
-  const Predictor<double> predictor(CostModel(device, 1e11, default_coefficients(device.backend)));
+  const Predictor predictor(CostModel(device, 1e11, default_coefficients(device.backend)));
   for (const auto& prospect : all_prospects<double>(features, device, predictor)) {
     if (!prospect.admitted()) continue;
     require(std::isfinite(prospect.prediction.seconds) && prospect.prediction.seconds > 0, "a product takes some time");

@@ -5,7 +5,7 @@
 
 #include "core/params.hpp"
 #include "tests/fuzz/support.hpp"
-#include "tuner/experience.hpp"
+#include "tuner/predict/history.hpp"
 
 namespace autospmv::fuzzing {
 namespace {

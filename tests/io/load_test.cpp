@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <complex>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -273,14 +272,6 @@ TEST(Values, RandomOnesAreSymmetricWhereThePatternIs) {
   }
   EXPECT_EQ(load_matrix<double>("gen:grid2d:150", {7}).values, matrix.values);
   EXPECT_NE(load_matrix<double>("gen:grid2d:150", {8}).values, matrix.values);
-}
-
-TEST(Values, RandomComplexOnesHaveTwoParts) {
-  for (const auto& value : load_matrix<std::complex<float>>("gen:dense:8", {7}).values) {
-    EXPECT_NE(value.real(), 0);
-    EXPECT_NE(value.imag(), 0);
-    EXPECT_NE(value.real(), value.imag());
-  }
 }
 
 TEST_F(Load, DirectoriesBecomeTheirMatrices) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/reference.hpp"
+#include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tests/shortage/allocations.hpp"

@@ -18,14 +18,15 @@
 
 #include <autospmv/autospmv.hpp>
 
-#include "core/array.hpp"
 #include "core/error.hpp"
-#include "core/parallel.hpp"
+#include "core/machine/array.hpp"
+#include "core/machine/parallel.hpp"
 #include "tests/shortage/allocations.hpp"
 #include "tests/shortage/threads.hpp"
 #include "tests/tuner/support.hpp"
-#include "tuner/meter.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/context/keys.hpp"
+#include "tuner/measure/meter.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace autospmv {
 namespace {
@@ -126,7 +127,8 @@ TEST(DatabaseMemory, WhereItRunsOutProductsAreGivenAllTheSame) {
     const Context context(options);
     const auto again = make_matrix<double>("gen:circuit:100");
     EXPECT_TRUE(one_is_right(again, context));
-    EXPECT_TRUE(service_of(context).database().tuned(key_of(again, context), "measure", format_catalogue()));
+    EXPECT_TRUE(
+        was_tuned(service_of(context).database(), key_of(again, context), Effort::measure, {}, format_catalogue()));
   }
 }
 
@@ -224,8 +226,8 @@ TEST(DeviceMemory, WhereItRunsOutProductsAreGivenAllTheSame) {
     const auto again = make_matrix<double>("gen:circuit:200000");
     EXPECT_TRUE(one_is_right(again, context));
     const auto key = key_of(again, context);
-    EXPECT_TRUE(service_of(context).database().tuned(key, "measure", format_catalogue()));
-    for (const auto& trial : service_of(context).database().trials(key, context.limits())) {
+    EXPECT_TRUE(was_tuned(service_of(context).database(), key, Effort::measure, {}, format_catalogue()));
+    for (const auto& trial : service_of(context).database().trials(key)) {
       EXPECT_NE(trial.measurement.outcome, Outcome::failed) << trial.candidate.text() << trial.measurement.detail;
     }
     EXPECT_TRUE(service_of(context).database().suspects(key).empty());

@@ -19,7 +19,8 @@
 #include "db/sqlite.hpp"
 #include "tests/shortage/allocations.hpp"
 #include "tests/tuner/support.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/context/keys.hpp"
+#include "tuner/plan/tuner.hpp"
 
 namespace autospmv {
 namespace {
@@ -160,9 +161,10 @@ class OutOfMemoryInTuning : public ::testing::TestWithParam<How> {
     const auto key = key_of(products.matrix(), context);
     const auto choice = plan_for(products.matrix(), context)->choice();
     if (GetParam().effort == Effort::measure) {
-      EXPECT_TRUE(database.tuned(key, "measure", format_catalogue())) << "what was given up is tried again";
+      EXPECT_TRUE(was_tuned(database, key, Effort::measure, {}, format_catalogue()))
+          << "what was given up is tried again";
     }
-    const auto trials = database.trials(key, context.limits());
+    const auto trials = database.trials(key);
     const auto* const trial = trial_of(choice.candidate, trials);
     if (trial != nullptr) {
       EXPECT_EQ(trial->measurement.outcome, Outcome::passed);

@@ -110,6 +110,25 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"MemoryFactorNan", {"tune", "--memory-factor", "nan", "gen:grid2d:3"}, "--memory-factor"},
         Misuse{"TimeLimitZero", {"tune", "--time-limit", "0", "gen:grid2d:3"}, "--time-limit"},
         Misuse{"UnknownFormat", {"bench", "--format", "nosuch", "gen:grid2d:3"}, "csr_scalar"},
+        Misuse{"UnknownFormatAmongOthers",
+               {"tune", "--only", "csr_vector T=2", "--only", "nosuch", "gen:grid2d:3"},
+               "no format 'nosuch'; there are "},
+        Misuse{"FormatWithoutAName", {"bench", "--format", "", "gen:grid2d:3"}, "csr_scalar"},
+        Misuse{"ParametersOfNoFormat", {"bench", "--params", "T=2", "--format", "dia", "gen:grid2d:3"}, "--format"},
+        Misuse{"ParametersThatAreNone", {"bench", "--format", "dia", "--params", "T", "gen:grid2d:3"}, "NAME=VALUE"},
+        Misuse{"ParameterGivenTwice", {"tune", "--only", "csr_vector T=2 T=4", "gen:grid2d:3"}, "given twice"},
+        Misuse{"ParametersOfAnotherSubcommand", {"tune", "--params", "T=2", "gen:grid2d:3"}, "--params"},
+        Misuse{"UnknownParameter",
+               {"bench", "--backend", "host", "--db", ":memory:", "--format", "csr_vector", "--params", "U=2",
+                "gen:grid2d:3"},
+               "format 'csr_vector': parameters: there is no 'U', but T"},
+        Misuse{"UnknownParameterValue",
+               {"bench", "--backend", "host", "--db", ":memory:", "--format", "hdia", "--params", "hack=32,33",
+                "gen:grid2d:3"},
+               "format 'hdia': parameters: hack=33 is not 32 to 1024 by 32"},
+        Misuse{"UnknownParameterValueToTune",
+               {"tune", "--backend", "host", "--db", ":memory:", "--only", "csr_vector T=3", "gen:grid2d:3"},
+               "format 'csr_vector': parameters: T=3 is not 2, 4, 8 or 16"},
         Misuse{"UnknownStudy", {"bench", "--study", "nosuch", "gen:grid2d:3"}, "ellr_t, three-formats"},
         Misuse{"StudyOfOneFormat", {"bench", "--study", "ellr_t", "--format", "dia", "gen:grid2d:3"}, "--format"},
         Misuse{"UnknownDatabaseAction", {"db", "drop"}, "db list"},
@@ -120,6 +139,11 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"ListSuspects", {"db", "list", "--suspects"}, "db forget"},
         Misuse{"JsonBesideTheMatrix", {"generate", "--json", "gen:grid2d:3"}, "--output"}),
     [](const auto& chosen) { return chosen.param.name; });
+
+TEST_F(BadInput, CandidatesThatAreNoneBeginNoDatabase) {
+  expect_one_error(tune({"gen:grid2d:3", "--only", "csr_vector T=3"}), 2, "T=3 is not 2, 4, 8 or 16");
+  EXPECT_FALSE(std::filesystem::exists(path("trials.db")));
+}
 
 TEST_F(BadInput, OneBrokenMatrixDoesNotStopTheOthers) {
   const auto broken = write("broken.mtx", banner + "1 1 1\n1 2 1\n");

@@ -7,11 +7,11 @@
 
 #include <unistd.h>
 
-#include "core/matrix_data.hpp"
-#include "core/reference.hpp"
+#include "core/matrix/matrix_data.hpp"
+#include "core/verify/reference.hpp"
 #include "io/generators.hpp"
-#include "tuner/prediction.hpp"
-#include "tuner/service.hpp"
+#include "tuner/context/service.hpp"
+#include "tuner/predict/predictor.hpp"
 
 namespace autospmv::testing {
 
@@ -32,8 +32,8 @@ inline std::vector<double> ramp(std::int64_t size) {
 ContextOptions host_options(const std::filesystem::path& database = {});
 
 /// Predictions of the cost model alone, at some bandwidth.
-inline Predictor<double> blind_predictor(const Device& device) {
-  return Predictor<double>(CostModel(device, 1e10, default_coefficients(device.backend)));
+inline Predictor blind_predictor(const Device& device) {
+  return Predictor(CostModel(device, 1e10, default_coefficients(device.backend)));
 }
 
 /// A folder that is removed with everything in it.

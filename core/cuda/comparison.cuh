@@ -1,0 +1,67 @@
+// Products held against their references, by many threads at once.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/verify/compensated.hpp"
+#include "core/verify/reference.hpp"
+
+namespace autospmv::cuda {
+
+struct DeviceComparison {
+  unsigned long long worst_bits = 0;  // bits of a nonnegative double order like integers
+  unsigned long long wrong_rows = 0;
+  unsigned long long first_wrong = ~0ULL;
+
+  // What one thread found of its rows.
+  class OfThread {
+   public:
+    __device__ explicit OfThread(DeviceComparison& total) : total_(total) {}
+    __device__ void add(double error, std::int64_t row) {
+      worst_ = error > worst_ ? error : worst_;
+      if (error <= 1) return;
+      atomicAdd(&total_.wrong_rows, 1ULL);
+      atomicMin(&total_.first_wrong, static_cast<unsigned long long>(row));
+    }
+    __device__ void finish() const {
+      if (worst_ > 0) {
+        atomicMax(&total_.worst_bits, static_cast<unsigned long long>(__double_as_longlong(worst_)));
+      }
+    }
+
+   private:
+    DeviceComparison& total_;
+    double worst_ = 0;
+  };
+
+  [[nodiscard]] Comparison result() const {
+    Comparison comparison;
+    comparison.worst_error = std::bit_cast<double>(worst_bits);
+    comparison.wrong_rows = static_cast<std::int64_t>(wrong_rows);
+    if (comparison.wrong_rows > 0) comparison.first_wrong = static_cast<std::int64_t>(first_wrong);
+    return comparison;
+  }
+};
+
+/// A reference in the memory of a device.
+struct ReferenceView {
+  const std::int64_t* rows;  // nullptr: all
+  std::int64_t size;
+  const double* product;
+  const double* bound;
+
+  explicit ReferenceView(const Reference& reference)
+      : rows(reference.rows.data()),
+        size(static_cast<std::int64_t>(reference.product.size())),
+        product(reference.product.data()),
+        bound(reference.bound.data()) {}
+
+  template <class T>
+  __device__ void compare(std::int64_t i, const T* y, DeviceComparison::OfThread& found) const {
+    const std::int64_t row = rows == nullptr ? i : rows[i];
+    found.add(row_error(y[row], product[i], bound[i]), row);
+  }
+};
+
+}  // namespace autospmv::cuda

@@ -1,0 +1,20 @@
+// Work of this library's own beside captures of the caller's.
+#pragma once
+
+#include "core/machine/device.hpp"
+
+namespace autospmv {
+
+/// While it lives, the calling thread may do what captures of other threads forbid, such as to ask for memory.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(Place place);
+  ~RelaxedCapture();
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  int previous_ = -1;
+};
+
+}  // namespace autospmv

@@ -1,0 +1,68 @@
+// The vectors that a product is verified with, and a look at what it did to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/machine/array.hpp"
+#include "core/verify/random.hpp"
+#include "core/verify/reference.hpp"
+
+namespace autospmv {
+
+/// What a product has left behind.
+struct Findings {
+  Comparison comparison;
+  bool y_guards_intact = true;
+  bool x_intact = true;  ///< its guards too
+};
+
+/// Elements of a guard, a warp's worth: what an off-by-one or an unguarded tail would touch first.
+inline constexpr std::size_t probe_guard = 64;
+/// Every byte of the guards of x, and of a y that must not be read.
+inline constexpr int not_a_number_byte = 0xff;
+/// Every byte of the guards of y.
+inline constexpr int guard_byte = 0xa5;
+
+/// x and y between guards: those of x are not numbers, for whoever reads them to show it, those of y a pattern that
+/// nobody writes. Everything happens on the setup stream.
+template <class T>
+class Probe {
+ public:
+  Probe(std::int64_t cols, std::int64_t rows, Place place);
+
+  /// Makes x those numbers, and y those, or where there are none, no numbers at all.
+  void prepare(const RandomVector& x, const std::optional<RandomVector>& y);
+
+  /// Since the last prepare(); waits for it.
+  [[nodiscard]] Findings look(const Reference& reference);
+
+  [[nodiscard]] const T* x() const { return x_.data() + probe_guard; }
+  [[nodiscard]] T* y() { return y_.data() + probe_guard; }
+
+ private:
+  // On the host, where to copy and to compare is cheaper than to draw again: numbers that were drawn, guards included.
+  struct Drawn {
+    RandomVector vector;
+    Array<T> elements;
+  };
+
+  void draw_x(const RandomVector& x);
+  void draw_y(const std::optional<RandomVector>& y);
+  [[nodiscard]] Drawn draw(const RandomVector& vector, const Array<T>& like, int guard) const;
+  [[nodiscard]] bool y_guards_intact() const;
+
+  Place place_;
+  Array<T> x_;
+  Array<T> y_;
+  std::vector<Drawn> xs_;              // the one that x is first, and the one that it was before
+  std::optional<Drawn> drawn_y_;       // the last that y was
+  std::optional<RandomVector> drawn_;  // what x is
+};
+
+extern template class Probe<float>;
+extern template class Probe<double>;
+
+}  // namespace autospmv

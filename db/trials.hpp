@@ -1,0 +1,31 @@
+// The rows of trials, and what is asked of them. Those that no trial of ours can have given are passed over.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/trial.hpp"
+#include "db/sqlite.hpp"
+
+namespace autospmv::db {
+
+/// Parameters whose text is their one and only spelling: candidates are told apart by it.
+std::optional<Params> parse_params(const std::string& text);
+
+/// Whether a trial of ours can have given this.
+bool is_plausible(const TrialRecord& trial);
+
+/// All but those that were given up.
+void add_trials(const Connection& connection, const std::string& fingerprint, std::int64_t environment,
+                std::int64_t csr_bytes, std::span<const TrialRecord> trials);
+
+/// Do what Database::trials and Database::passed say.
+std::vector<TrialRecord> find_trials(const Connection& connection, const std::string& fingerprint,
+                                     std::int64_t environment, const std::string& catalogue);
+std::vector<TrialRecord> find_passed(const Connection& connection, const std::string& fingerprint,
+                                     std::int64_t environment, const std::string& catalogue);
+
+}  // namespace autospmv::db

@@ -1,0 +1,39 @@
+// The steps of encoding that depend on where the arrays lie.
+#pragma once
+
+#include "formats/common/encoding/encoding.hpp"
+
+namespace autospmv::formats {
+
+/// The bit patterns of the values that are not +0.0, in no order.
+struct DistinctValues {
+  std::vector<std::uint64_t> patterns;  ///< of no use where there are too many
+  bool too_many = false;
+  bool zero = false;  ///< whether +0.0 is among them
+};
+
+// Each encoder returns whether every slot came through.
+namespace host {
+template <class T>
+DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns);
+bool narrow(const Array<double>& values, Array<float>& narrowed);
+/// `table` holds the dictionary, of `entries` values from +0.0 on; every value is in it.
+template <class T>
+void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices);
+template <class Distance>
+bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
+             Array<std::int32_t>& bases);
+}  // namespace host
+
+namespace cuda_steps {
+template <class T>
+DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream);
+bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream);
+template <class T>
+void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices, Stream stream);
+template <class Distance>
+bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
+             Array<std::int32_t>& bases, Stream stream);
+}  // namespace cuda_steps
+
+}  // namespace autospmv::formats

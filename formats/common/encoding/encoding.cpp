@@ -1,0 +1,241 @@
+#include "formats/common/encoding/encoding.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "core/machine/on_backend.hpp"
+#include "core/machine/parallel.hpp"
+#include "features/tally.hpp"
+#include "features/value_set.hpp"
+#include "formats/common/encoding/convert.hpp"
+
+namespace autospmv::formats {
+
+namespace host {
+
+template <class T>
+DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  const auto read = [&](Share share) {
+    ValueSet distinct;
+    for (auto slot = share.first; slot < share.last && !distinct.over_cap(); ++slot) {
+      const bool stored = columns == nullptr || columns[slot] >= 0;
+      if (stored) distinct.insert(bits_of(values[static_cast<std::size_t>(slot)]));
+    }
+    return distinct;
+  };
+  const auto unite = [](ValueSet a, const ValueSet& b) {
+    a.unite(b);
+    return a;
+  };
+  const auto set = parallel_reduce(size, ValueSet{}, read, unite);
+  return {set.patterns(), set.over_cap(), set.has_zero()};
+}
+
+bool narrow(const Array<double>& values, Array<float>& narrowed) {
+  std::atomic<bool> exact{true};
+  parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
+    const auto slot = static_cast<std::size_t>(i);
+    if (!survives_float(values[slot])) exact.store(false, std::memory_order_relaxed);
+    narrowed[slot] = static_cast<float>(values[slot]);
+  });
+  return exact;
+}
+
+template <class T>
+void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices) {
+  // Sorted by pattern from the first entry on.
+  const auto less = [](T a, T b) { return bits_of(a) < bits_of(b); };
+  parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
+    const auto slot = static_cast<std::size_t>(i);
+    const auto at = std::lower_bound(dictionary.begin(), dictionary.end(), values[slot], less);
+    indices[slot] = static_cast<std::uint8_t>(at - dictionary.begin());
+  });
+}
+
+template <class Distance>
+bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
+             Array<std::int32_t>& bases) {
+  constexpr auto padding = std::numeric_limits<Distance>::max();
+  std::atomic<bool> fits{true};
+  parallel_for(
+      units.count,
+      [&](std::int64_t unit) {
+        const auto first = units.offsets[unit] * units.width;
+        const auto last = units.offsets[unit + 1] * units.width;
+        const auto slots =
+            columns.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+        std::int32_t base = std::numeric_limits<std::int32_t>::max();
+        for (const auto column : slots) base = column < 0 ? base : std::min(base, column);
+        bases[static_cast<std::size_t>(unit)] = base;
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+          const std::int64_t distance = slots[i] < 0 ? padding : std::int64_t{slots[i]} - base;
+          if (slots[i] >= 0 && distance >= padding) fits.store(false, std::memory_order_relaxed);
+          distances[static_cast<std::size_t>(first) + i] = static_cast<Distance>(distance);
+        }
+      },
+      units.count == 0 ? 1 : static_cast<std::int64_t>(columns.size()) / units.count);
+  return fits;
+}
+
+}  // namespace host
+
+namespace {
+
+// Where the arrays lie decides which of two functions runs; the steps are the same.
+template <class T>
+DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream) {
+  return on_backend(
+      values.place(), [&] { return host::distinct_values(values, columns); },
+      [&] { return cuda_steps::distinct_values(values, columns, stream); });
+}
+
+// Pageable memory has been read when this returns.
+template <class T>
+void store(Array<T>& table, const std::vector<T>& values, Place place, Stream stream) {
+  table = Array<T>(values.size(), place);
+  table.assign(values, stream);
+}
+
+template <class T>
+bool encode_constant(EncodedValues<T>& encoded, const Array<T>& values, const std::int32_t* columns, Stream stream) {
+  const auto distinct = distinct_values(values, columns, stream);
+  const auto count = distinct.patterns.size() + (distinct.zero ? 1 : 0);
+  if (distinct.too_many || count > 1) return false;
+  const auto pattern = distinct.patterns.empty() ? std::uint64_t{0} : distinct.patterns.front();
+  store(encoded.table, {value_of_bits<T>(pattern)}, values.place(), stream);
+  return true;
+}
+
+template <class T>
+bool encode_dictionary(EncodedValues<T>& encoded, const Array<T>& values, const std::int32_t* columns, Stream stream) {
+  auto distinct = distinct_values(values, columns, stream);
+  if (distinct.too_many || distinct.patterns.size() > static_cast<std::size_t>(largest_dictionary)) return false;
+  std::sort(distinct.patterns.begin(), distinct.patterns.end());
+  std::vector<T> dictionary{T{0}};
+  for (const auto pattern : distinct.patterns) dictionary.push_back(value_of_bits<T>(pattern));
+  encoded.indices = Array<std::uint8_t>(values.size(), values.place());
+  on_backend(
+      values.place(), [&] { host::index(values, dictionary, encoded.indices); },
+      [&] { cuda_steps::index(values, dictionary, encoded.indices, stream); });
+  // Other values may need more of them, in the same place.
+  dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
+  store(encoded.table, dictionary, values.place(), stream);
+  return true;
+}
+
+bool encode_narrow(EncodedValues<double>& encoded, const Array<double>& values, Stream stream) {
+  encoded.narrow = Array<float>(values.size(), values.place());
+  return on_backend(
+      values.place(), [&] { return host::narrow(values, encoded.narrow); },
+      [&] { return cuda_steps::narrow(values, encoded.narrow, stream); });
+}
+
+template <class T>
+bool encode_as(EncodedValues<T>& encoded, const Array<T>& values, int bits, const std::int32_t* columns,
+               Stream stream) {
+  if (bits == 0) return encode_constant(encoded, values, columns, stream);
+  if (bits == 8) return encode_dictionary(encoded, values, columns, stream);
+  if constexpr (full_value_bits < T >> 32) {
+    if (bits == 32) return encode_narrow(encoded, values, stream);
+  }
+  return false;
+}
+
+template <class Distance>
+bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
+             Array<std::int32_t>& bases, Stream stream) {
+  const auto place = columns.place();
+  distances = Array<Distance>(columns.size(), place);
+  bases = Array<std::int32_t>(static_cast<std::size_t>(units.count), place);
+  return on_backend(
+      place, [&] { return host::shorten(columns, units, distances, bases); },
+      [&] { return cuda_steps::shorten(columns, units, distances, bases, stream); });
+}
+
+}  // namespace
+
+template <class T>
+bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns, Stream stream) {
+  encoded = {};
+  encoded.bits = bits;
+  if (bits == full_value_bits<T>) {
+    encoded.full = std::move(values);
+    return true;
+  }
+  if (encode_as(encoded, values, bits, columns, stream)) return true;
+  encoded = {};
+  return false;
+}
+
+template <class T>
+bool encode_one_value(EncodedValues<T>& encoded, const CsrView<T>& matrix) {
+  const auto pattern = matrix.nnz > 0 ? bits_of(matrix.values[0]) : 0;
+  const auto differ = [&](Share share) {
+    std::int64_t others = 0;
+    for (auto k = share.first; k < share.last; ++k) others += bits_of(matrix.values[k]) != pattern ? 1 : 0;
+    return others;
+  };
+  if (parallel_reduce(matrix.nnz, std::int64_t{0}, differ, std::plus<>()) > 0) return false;
+  encoded = {};
+  encoded.bits = 0;
+  store(encoded.table, {value_of_bits<T>(pattern)}, Place{}, {});
+  return true;
+}
+
+template <class T>
+bool replace_values(EncodedValues<T>& encoded, Array<T> values, const std::int32_t* columns, Stream stream) {
+  const auto place = values.place();
+  EncodedValues<T> fresh;
+  if (!encode(fresh, std::move(values), encoded.bits, columns, stream)) return false;
+  const auto copy = [&](auto& to, const auto& from) {
+    copy_bytes(to.data(), from.data(), static_cast<std::size_t>(from.bytes()), place, stream);
+  };
+  copy(encoded.full, fresh.full);
+  copy(encoded.narrow, fresh.narrow);
+  copy(encoded.indices, fresh.indices);
+  copy(encoded.table, fresh.table);
+  return true;
+}
+
+Refusal refuse_encoding(int value_bits) {
+  return {"values: more than " + std::to_string(value_bits) + " bits are needed"};
+}
+
+std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits) {
+  if (bits >= 32 || span <= largest_distance(bits)) return std::nullopt;
+  return Refusal{"columns: they span " + std::to_string(span) + ", more than " + std::to_string(bits) + " bits hold"};
+}
+
+std::vector<std::int64_t> column_bits_for(std::int64_t span) {
+  for (const std::int64_t bits : {8, 16}) {
+    if (!refuse_column_bits(span, bits)) return {bits, 32};
+  }
+  return {32};
+}
+
+bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream) {
+  encoded = {};
+  if (bits == 16 && shorten(columns, units, encoded.words, encoded.bases, stream)) {
+    encoded.bits = bits;
+    return true;
+  }
+  if (bits == 8 && shorten(columns, units, encoded.octets, encoded.bases, stream)) {
+    encoded.bits = bits;
+    return true;
+  }
+  encoded = {};
+  encoded.full = std::move(columns);
+  return bits == 32;
+}
+
+#define AUTOSPMV_ENCODING(T)                                                           \
+  template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream); \
+  template bool encode_one_value(EncodedValues<T>&, const CsrView<T>&);                \
+  template bool replace_values(EncodedValues<T>&, Array<T>, const std::int32_t*, Stream);
+AUTOSPMV_ENCODING(float)
+AUTOSPMV_ENCODING(double)
+#undef AUTOSPMV_ENCODING
+
+}  // namespace autospmv::formats

@@ -1,0 +1,196 @@
+#include <limits>
+
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
+#include "core/search.hpp"
+#include "features/cuda/value_table.cuh"
+#include "formats/common/encoding/convert.hpp"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+using cuda::default_block;
+using cuda::warp_size;
+
+// Enough to fill the device; every thread takes many slots, so that what a block does once hardly counts.
+unsigned grid_for_slots(std::int64_t slots) { return cuda::grid_for(std::min<std::int64_t>(slots, 1 << 20)); }
+
+__device__ std::int64_t slot_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+
+struct Distinct {
+  Count table[value_slots];
+  Count count;
+  Count zero;
+};
+
+template <class T>
+__global__ void __launch_bounds__(default_block)
+    distinct_kernel(const T* values, const std::int32_t* columns, std::int64_t slots, Distinct* distinct) {
+  __shared__ cuda::BlockValueTable table;
+  table.clear();
+  bool zero = false;
+  bool counting = true;
+  for (auto slot = cuda::global_thread(); slot < slots && counting; slot += slot_stride()) {
+    if (columns != nullptr && columns[slot] < 0) continue;
+    const Count bits = bits_of(values[slot]);
+    if (bits == 0) {
+      zero = true;
+    } else {
+      counting = table.insert(bits);
+    }
+  }
+  if (zero) distinct->zero = 1;
+  table.merge_into(distinct->table, &distinct->count);
+}
+
+__global__ void narrow_kernel(const double* values, std::int64_t slots, float* narrowed, std::int32_t* lossy) {
+  bool exact = true;
+  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
+    exact = exact && survives_float(values[slot]);
+    narrowed[slot] = static_cast<float>(values[slot]);
+  }
+  if (!exact) *lossy = 1;
+}
+
+// Values are looked up in the sorted dictionary; index 0 is +0.0, whose pattern is the smallest.
+template <class T>
+__global__ void __launch_bounds__(default_block)
+    index_kernel(const T* values, std::int64_t slots, const T* dictionary, int entries, std::uint8_t* indices) {
+  __shared__ Count patterns[largest_dictionary + 1];
+  for (int i = static_cast<int>(threadIdx.x); i < entries; i += default_block) patterns[i] = bits_of(dictionary[i]);
+  __syncthreads();
+  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
+    const Count bits = bits_of(values[slot]);
+    const int at = partition_point(0, entries - 1, [&](int entry) { return patterns[entry] < bits; });
+    indices[slot] = static_cast<std::uint8_t>(at);
+  }
+}
+
+// blockDim.x threads a unit, a warp or several: once for its smallest column, once to write.
+template <class Distance>
+__global__ void __launch_bounds__(default_block)
+    shorten_kernel(const std::int32_t* columns, SlotUnits units, Distance* distances, std::int32_t* bases,
+                   std::int32_t* too_far) {
+  constexpr auto padding = std::numeric_limits<Distance>::max();
+  constexpr int in_flight = 8;
+  __shared__ unsigned base_of_warp[default_block / warp_size];
+  const auto unit = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  // Units of many warps have a block of their own, so that all of it leaves here or none.
+  if (unit >= units.count) return;
+  const int warps = static_cast<int>(blockDim.x) / warp_size;
+  const auto first = units.offsets[unit] * units.width + threadIdx.x;
+  const auto last = units.offsets[unit + 1] * units.width;
+  // Calls body(slot, column), with the loads of several slots under way together.
+  const auto for_each_slot = [&](const auto& body) {
+    for (auto slot = first; slot < last; slot += in_flight * blockDim.x) {
+      std::int32_t column[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        if (slot + i * blockDim.x < last) column[i] = columns[slot + i * blockDim.x];
+      }
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) {
+        if (slot + i * blockDim.x < last) body(slot + i * blockDim.x, column[i]);
+      }
+    }
+  };
+  // As an unsigned number, -1 is the largest.
+  unsigned base = 0x7fffffffU;
+  for_each_slot([&](std::int64_t, std::int32_t column) { base = min(base, static_cast<unsigned>(column)); });
+  __syncwarp();
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    base = min(base, __shfl_xor_sync(cuda::all_lanes, base, distance));
+  }
+  if (warps > 1) {
+    if (threadIdx.x % warp_size == 0) base_of_warp[threadIdx.x / warp_size] = base;
+    __syncthreads();
+    for (int warp = 0; warp < warps; ++warp) base = min(base, base_of_warp[warp]);
+  }
+  if (threadIdx.x == 0) bases[unit] = static_cast<std::int32_t>(base);
+  bool far = false;
+  for_each_slot([&](std::int64_t slot, std::int32_t column) {
+    const unsigned distance = column < 0 ? padding : static_cast<unsigned>(column) - base;
+    far = far || (column >= 0 && distance >= padding);
+    distances[slot] = static_cast<Distance>(distance);
+  });
+  if (far) *too_far = 1;
+}
+
+Array<std::int32_t> cleared_flag(Place place, Stream stream) {
+  Array<std::int32_t> flag(1, place);
+  fill_bytes(flag.data(), 0, sizeof(std::int32_t), place, stream);
+  return flag;
+}
+
+}  // namespace
+
+template <class T>
+DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream) {
+  const auto place = values.place();
+  Array<Distinct> counted(1, place);
+  fill_bytes(counted.data(), 0, sizeof(Distinct), place, stream);
+  const auto slots = static_cast<std::int64_t>(values.size());
+  distinct_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), columns, slots,
+                                                                              counted.data());
+  cuda::check_launch();
+  Distinct distinct;
+  copy_bytes(&distinct, counted.data(), sizeof distinct, place, stream);
+  synchronize(place, stream);
+  DistinctValues result;
+  result.too_many = distinct.count > distinct_values_cap;
+  result.zero = distinct.zero != 0;
+  for (const auto pattern : distinct.table) {
+    if (pattern != 0) result.patterns.push_back(pattern);
+  }
+  return result;
+}
+
+bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream) {
+  auto lossy = cleared_flag(values.place(), stream);
+  const auto slots = static_cast<std::int64_t>(values.size());
+  narrow_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, narrowed.data(),
+                                                                            lossy.data());
+  cuda::check_launch();
+  return cuda::read(lossy.data(), stream) == 0;
+}
+
+template <class T>
+void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices, Stream stream) {
+  Array<T> entries(dictionary.size(), values.place());
+  entries.assign(dictionary, stream);
+  const auto slots = static_cast<std::int64_t>(values.size());
+  index_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(
+      values.data(), slots, entries.data(), static_cast<int>(dictionary.size()), indices.data());
+  cuda::check_launch();
+}
+
+template <class Distance>
+bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
+             Array<std::int32_t>& bases, Stream stream) {
+  auto too_far = cleared_flag(columns.place(), stream);
+  if (units.count > 0) {
+    // A warp has a batch or two of the slots of most units; where they are many more, a block has.
+    constexpr std::int64_t many = 32 * warp_size;
+    const bool wide = static_cast<std::int64_t>(columns.size()) > many * units.count;
+    const dim3 block = wide ? dim3(default_block) : dim3(warp_size, default_block / warp_size);
+    shorten_kernel<<<cuda::grid_for(units.count, static_cast<int>(block.y)), block, 0, stream.handle>>>(
+        columns.data(), units, distances.data(), bases.data(), too_far.data());
+    cuda::check_launch();
+  }
+  return cuda::read(too_far.data(), stream) == 0;
+}
+
+#define AUTOSPMV_ENCODING(T)                                                             \
+  template DistinctValues distinct_values(const Array<T>&, const std::int32_t*, Stream); \
+  template void index(const Array<T>&, const std::vector<T>&, Array<std::uint8_t>&, Stream);
+AUTOSPMV_ENCODING(float)
+AUTOSPMV_ENCODING(double)
+#undef AUTOSPMV_ENCODING
+template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint16_t>&, Array<std::int32_t>&,
+                      Stream);
+template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint8_t>&, Array<std::int32_t>&, Stream);
+
+}  // namespace autospmv::formats::cuda_steps

@@ -1,0 +1,256 @@
+// Encodings: columns and values in fewer bytes than CSR spends on them, given back bit for bit. They know nothing of
+// the layout: a format stores one column and one value a slot, in whatever order, and reads them back through the
+// readers below.
+//
+//   value_bits    64, 32 (the width of T)  as they are
+//                 32 (of double)           as float, where every value survives double -> float -> double
+//                 8                        as an index into a dictionary of up to 255 values; index 0 is +0.0
+//                 0                        not at all: every value is the same one
+//   column_bits   32                       as they are
+//                 16, 8                    as the distance from the smallest column of a unit: of slots that lie
+//                 together
+//
+// Padding is a slot whose column is -1; in the shorter encodings, the largest distance stands for it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/machine/array.hpp"
+#include "core/machine/host_device.hpp"
+#include "core/matrix/csr.hpp"
+#include "features/features.hpp"
+#include "formats/common/kernels/loads.hpp"
+#include "formats/sizes.hpp"
+
+namespace autospmv::formats {
+
+// ---- Values
+
+/// The bits of values in a layout, where 64 stands for those of T.
+template <class T>
+constexpr int value_bits_of(int bits) {
+  return std::min(bits, full_value_bits<T>);
+}
+
+/// What to say of values that turn out to need more.
+Refusal refuse_encoding(int value_bits);
+
+template <class T>
+struct EncodedValues {
+  int bits = full_value_bits<T>;
+  Array<T> full;
+  Array<float> narrow;
+  Array<std::uint8_t> indices;
+  Array<T> table;  ///< room for the largest dictionary, or the one value
+
+  [[nodiscard]] bool in_full() const { return bits == full_value_bits<T>; }
+  [[nodiscard]] std::int64_t bytes() const { return full.bytes() + narrow.bytes() + indices.bytes() + table.bytes(); }
+};
+
+/// Stores values in so many bits; false, with nothing stored, where that would lose any. Slots whose column is negative
+/// hold no value; without columns, every slot does. Waits for the stream unless the values stay in full.
+template <class T>
+[[nodiscard]] bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns,
+                          Stream stream);
+
+/// On the host: stores the one value that all entries of the matrix have, which no slot has to be written for; false,
+/// with nothing stored, where they have several.
+template <class T>
+[[nodiscard]] bool encode_one_value(EncodedValues<T>& encoded, const CsrView<T>& matrix);
+
+/// Stores other values for the same slots, in as many bits, where those before them lie; false, with nothing changed,
+/// where that would lose any. On the setup stream, in whose order the memory of `values` is released.
+template <class T>
+[[nodiscard]] bool replace_values(EncodedValues<T>& encoded, Array<T> values, const std::int32_t* columns,
+                                  Stream stream);
+
+/// The same in the order of any stream. fill(values, stream) writes all slots: in full, the very array that products
+/// read; in fewer bits, one to be encoded, in which case the host waits.
+template <class T, class Fill>
+[[nodiscard]] bool refill_values(EncodedValues<T>& encoded, std::size_t slots, const std::int32_t* columns, Place place,
+                                 Stream stream, const Fill& fill) {
+  if (encoded.in_full()) {
+    fill(encoded.full, stream);
+    return true;
+  }
+  // Encoding waits anyway; a stream that is being captured must not draw the setup stream into its graph.
+  synchronize(place, stream);
+  const auto setup = setup_stream(place);
+  Array<T> values(slots, place);
+  fill(values, setup);
+  const bool fits = replace_values(encoded, std::move(values), columns, setup);
+  order_after(place, stream, setup);
+  return fits;
+}
+
+/// Encodes the values of a matrix, whose own array stands for those in full; false where they need more bits. On the
+/// setup stream.
+template <class T>
+[[nodiscard]] bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place,
+                                    Stream stream) {
+  if (bits == full_value_bits<T>) return true;
+  Array<T> values(static_cast<std::size_t>(matrix.nnz), place);
+  copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, stream);
+  return encode(encoded, std::move(values), bits, nullptr, stream);
+}
+
+/// Takes other values of the same matrix; false where they need more bits. In the order of any stream.
+template <class T>
+[[nodiscard]] bool replace_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, Place place, Stream stream) {
+  if (encoded.in_full()) return true;
+  return refill_values(encoded, static_cast<std::size_t>(matrix.nnz), nullptr, place, stream,
+                       [&](Array<T>& values, Stream on) {
+                         copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, on);
+                       });
+}
+
+/// Every choice of value_bits.
+template <class T>
+std::vector<std::int64_t> all_value_bits() {
+  if constexpr (full_value_bits < T >> 32) return {0, 8, 32, full_value_bits<T>};
+  return {0, 8, 32};
+}
+
+// ---- Columns
+
+struct EncodedColumns {
+  int bits = 32;
+  Array<std::int32_t> full;
+  Array<std::uint16_t> words;
+  Array<std::uint8_t> octets;
+  Array<std::int32_t> bases;  ///< smallest column of each unit
+
+  [[nodiscard]] std::int64_t bytes() const { return full.bytes() + words.bytes() + octets.bytes() + bases.bytes(); }
+};
+
+/// column_bits of columns that are stored as they are.
+inline constexpr std::int64_t full_column_bits = 32;
+
+/// The largest distance within a unit that so many bits hold.
+inline std::int64_t largest_distance(std::int64_t column_bits) { return (std::int64_t{1} << column_bits) - 2; }
+
+/// Why columns of units that span so many columns cannot be stored in so many bits.
+std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits);
+
+/// The fewest bits for units of such a span, and 32: what is worth trying.
+std::vector<std::int64_t> column_bits_for(std::int64_t span);
+
+/// Slots that lie together: unit u holds [offsets[u] width, offsets[u + 1] width).
+struct SlotUnits {
+  const std::int32_t* offsets = nullptr;
+  std::int64_t count = 0;
+  std::int64_t width = 1;
+};
+
+/// Stores columns in so many bits; or in full, and returns false, where a unit's columns lie too far apart. Waits for
+/// the stream unless the columns stay in full.
+bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
+
+// ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel
+// counts the slots of its own part in 32 bits.
+
+template <class T>
+struct FullValues {
+  const T* values;
+  CachePolicy policy{};
+
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot, policy); }
+};
+
+template <class T>
+struct NarrowValues {
+  const float* values;
+  CachePolicy policy{};
+
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot, policy)); }
+};
+
+template <class T>
+struct DictionaryValues {
+  const std::uint8_t* indices;
+  const T* table;
+  CachePolicy policy{};
+
+  AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD DictionaryValues from(std::int64_t slot) const {
+    return {rebased(indices + slot), table, policy};
+  }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
+    return load_x(table + load_stream(indices + slot, policy));
+  }
+};
+
+template <class T>
+struct OneValue {
+  const T* table;
+  T value{};
+
+  // From memory, not with the kernel's arguments: a captured product must see new values.
+  AUTOSPMV_HD void open(CachePolicy /*chosen*/ = {}) { value = load_x(table); }
+  [[nodiscard]] AUTOSPMV_HD OneValue from(std::int64_t /*slot*/) const { return *this; }
+  [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
+};
+
+/// Calls body(reader) with the reader of these values.
+template <class T, class Body>
+void with_values(const EncodedValues<T>& values, const Body& body) {
+  if (values.bits == 0) return body(OneValue<T>{values.table.data()});
+  if (values.bits == 8) return body(DictionaryValues<T>{values.indices.data(), values.table.data()});
+  if constexpr (full_value_bits < T >> 32) {
+    if (values.bits == 32) return body(NarrowValues<T>{values.narrow.data()});
+  }
+  body(FullValues<T>{values.full.data()});
+}
+
+/// Calls body(reader) with the reader of values that were encoded by encode_values_of().
+template <class T, class Body>
+void with_values_of(const CsrView<T>& matrix, const EncodedValues<T>& encoded, const Body& body) {
+  if (encoded.in_full()) return body(FullValues<T>{matrix.values});
+  with_values(encoded, body);
+}
+
+/// open() is called for every unit before its slots are read.
+struct FullColumns {
+  const std::int32_t* columns;
+  CachePolicy policy{};
+
+  AUTOSPMV_HD void open(std::int64_t /*unit*/, CachePolicy chosen = {}) { policy = chosen; }
+  [[nodiscard]] AUTOSPMV_HD FullColumns from(std::int64_t slot) const { return {rebased(columns + slot), policy}; }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot, policy); }
+};
+
+template <class Distance>
+struct NearColumns {
+  const Distance* distances;
+  const std::int32_t* bases;
+  CachePolicy policy{};
+  std::int32_t base = 0;
+
+  AUTOSPMV_HD void open(std::int64_t unit, CachePolicy chosen = {}) {
+    policy = chosen;
+    base = load_x(bases + unit);
+  }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
+    constexpr std::int32_t padding = static_cast<Distance>(-1);
+    const std::int32_t distance = load_stream(distances + slot, policy);
+    return distance == padding ? -1 : base + distance;
+  }
+};
+
+template <class Body>
+void with_columns(const EncodedColumns& columns, const Body& body) {
+  if (columns.bits == 8) return body(NearColumns<std::uint8_t>{columns.octets.data(), columns.bases.data()});
+  if (columns.bits == 16) return body(NearColumns<std::uint16_t>{columns.words.data(), columns.bases.data()});
+  body(FullColumns{columns.full.data()});
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,101 @@
+// Shares of rows that hold about equally many nonzeros.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "core/machine/parallel.hpp"
+#include "core/search.hpp"
+
+namespace autospmv::formats {
+
+/// The rows of one share of several: those whose first nonzero lies in its share of nnz + rows, so that neither a few
+/// long rows nor many empty ones make one share slow. `row_ptr` may count anything that costs alike.
+template <class Offset>
+Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
+  const auto first_row_from = [&](std::int64_t work) {
+    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
+  };
+  const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
+  const auto [first, last] = share_of(work, share, shares);
+  return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
+}
+
+/// Who takes which of some parts of equal work: each thread its own first, which are in its caches since the last
+/// product, then what others have not begun. Equal work is not equal time where x is scattered or a core is busy with
+/// something else.
+class TakenParts {
+ public:
+  TakenParts(std::int64_t parts, int threads) : parts_(parts), owners_(std::clamp(threads, 1, most_owners)) {
+    for (int owner = 0; owner < owners_; ++owner) {
+      next_[static_cast<std::size_t>(owner)].part = share_of(parts_, owner, owners_).first;
+    }
+  }
+
+  /// Calls body(part) for each that this thread gets, until all are taken.
+  template <class Body>
+  void take(int thread, const Body& body) {
+    for (int i = 0; i < owners_; ++i) {
+      const int owner = (thread + i) % owners_;
+      const auto last = share_of(parts_, owner, owners_).last;
+      const std::atomic_ref<std::int64_t> next(next_[static_cast<std::size_t>(owner)].part);
+      // What is left of others' is looked at first: to write where they write would make them wait.
+      while (next.load(std::memory_order_relaxed) < last) {
+        const auto part = next++;
+        if (part < last) body(part);
+      }
+    }
+  }
+
+ private:
+  static constexpr int most_owners = 128;
+
+  // An atomic would be set to 0, be there an owner or not, which takes as long as a small product.
+  struct alignas(64) Next {
+    std::int64_t part;
+  };
+
+  std::int64_t parts_;
+  int owners_;
+  std::array<Next, most_owners> next_;
+};
+
+/// Calls body(part) for every part in [0, parts), on all threads.
+template <class Body>
+void for_each_taken_part(std::int64_t work, std::int64_t parts, const Body& body) {
+  TakenParts taken(parts, threads_for(work));
+  parallel_region(work, [&](int thread, int /*threads*/) { taken.take(thread, body); });
+}
+
+/// Shares of some work that each thread begins with. The shorter they are the less a thread waits for the last of
+/// another, but to find where one begins takes a search.
+inline int shares_of_thread(std::int64_t work, int threads) {
+  constexpr std::int64_t least_work = 8192;
+  return static_cast<int>(std::clamp<std::int64_t>(work / threads / least_work, 4, 16));
+}
+
+/// Calls body(share, shares) for all shares of some work, on all threads. Which thread takes a share must change
+/// nothing in its result.
+template <class Body>
+void for_each_taken(std::int64_t work, const Body& body) {
+  const int threads = threads_for(work);
+  const int shares = threads * shares_of_thread(work, threads);
+  for_each_taken_part(work, shares, [&](std::int64_t share) { body(static_cast<int>(share), shares); });
+}
+
+/// Calls body(Share of rows) until all rows are taken, on all threads. `weight` says how many elements each of what
+/// row_ptr counts stands for. Shares begin at multiples of `whole` rows: threads that write rows of one cache line in
+/// turn wait for each other.
+template <class Offset, class Body>
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1,
+                    std::int64_t whole = 1) {
+  const auto rounded = [&](std::int64_t row) { return row == rows ? rows : row - row % whole; };
+  for_each_taken((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int share, int shares) {
+    const auto part = rows_of_share(row_ptr, rows, share, shares);
+    body({rounded(part.first), rounded(part.last)});
+  });
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,105 @@
+// Short rows on the host, in runs of equally long ones.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/machine/parallel.hpp"
+#include "core/machine/simd.hpp"
+
+namespace autospmv::formats {
+
+/// Rows up to so long are summed by code that knows their length.
+inline constexpr std::int64_t longest_known_row = 8;
+
+/// Rows that lie one after another, row i from entry firsts[i] to firsts[i + 1]. A processor that has to guess where a
+/// short row ends guesses wrong about as often as lengths change from row to row. Here it has to guess only where a run
+/// of equally long ones ends, within which loops over a row are unrolled. Whether rows come in runs is another question
+/// every thousand rows.
+template <class Offset>
+class RowRuns {
+ public:
+  AUTOSPMV_INLINE RowRuns(const Offset* firsts, Share rows)
+      : firsts_(firsts), row_(rows.first), end_(rows.last), first_(static_cast<std::int64_t>(firsts[rows.first])) {}
+
+  /// Calls row(i, first entry, length, in_runs) for every row. `in_runs`, a constant, says whether lengths do come in
+  /// runs; then so is a length up to longest_known_row.
+  template <class Row>
+  AUTOSPMV_INLINE void for_each(const Row& row) {
+    constexpr std::int64_t alike = 1024;
+    while (row_ < end_) {
+      last_ = std::min(end_, row_ + alike);
+      if (come_in_runs()) {
+        while (row_ < last_) next_run(row);
+      } else {
+        while (row_ < last_) next(row, length(), std::false_type{});
+      }
+    }
+  }
+
+ private:
+  template <std::int64_t Length>
+  using Known = std::integral_constant<std::int64_t, Length>;
+
+  // By the first of them. Where they do not, the end of each run is one more guess a row.
+  [[nodiscard]] AUTOSPMV_INLINE bool come_in_runs() const {
+    constexpr std::int64_t sample = 64;
+    const auto end = std::min(last_ - 1, row_ + sample);
+    std::int64_t changes = 0;
+    for (auto i = row_; i < end; ++i) changes += firsts_[i + 2] - firsts_[i + 1] != firsts_[i + 1] - firsts_[i] ? 1 : 0;
+    return 2 * changes <= end - row_;
+  }
+
+  [[nodiscard]] AUTOSPMV_INLINE std::int64_t length() const {
+    return static_cast<std::int64_t>(firsts_[row_ + 1]) - first_;
+  }
+
+  template <class Row, class Length, class InRuns>
+  AUTOSPMV_INLINE void next(const Row& row, Length length, InRuns in_runs) {
+    row(row_, first_, length, in_runs);
+    ++row_;
+    first_ += length;
+  }
+
+  template <class Row, std::int64_t Length>
+  AUTOSPMV_INLINE void run_of(const Row& row, Known<Length> known) {
+    do {
+      next(row, known, std::true_type{});
+    } while (row_ < last_ && length() == Length);
+  }
+
+  template <class Row>
+  AUTOSPMV_INLINE void next_run(const Row& row) {
+    switch (length()) {
+      case 0:
+        return run_of(row, Known<0>{});
+      case 1:
+        return run_of(row, Known<1>{});
+      case 2:
+        return run_of(row, Known<2>{});
+      case 3:
+        return run_of(row, Known<3>{});
+      case 4:
+        return run_of(row, Known<4>{});
+      case 5:
+        return run_of(row, Known<5>{});
+      case 6:
+        return run_of(row, Known<6>{});
+      case 7:
+        return run_of(row, Known<7>{});
+      case 8:
+        return run_of(row, Known<8>{});
+      default:
+        return next(row, length(), std::true_type{});
+    }
+  }
+
+  const Offset* firsts_;
+  std::int64_t row_;
+  std::int64_t end_;
+  std::int64_t last_ = 0;  // of those that are alike
+  std::int64_t first_;
+};
+
+}  // namespace autospmv::formats

@@ -1,0 +1,73 @@
+// What the threads of a product compute on a processor, from the features: how formats fill in Cost::work. Where caches
+// serve the matrix, this is most of what a product takes: what it does to an entry, the rows whose end the processor
+// does not foresee, and what giving columns and values back from fewer bits costs.
+//
+// In nanoseconds of one thread of the processor that exhaustive runs of 59 matrices were made on, an AMD EPYC with two
+// threads; Coefficients::work_seconds says how fast another one is.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "features/features.hpp"
+#include "formats/common/encoding/encoding.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats {
+
+/// What a loop over rows does for each entry, padding included, and for each row beside that.
+struct LoopWork {
+  double entry = 0;
+  double row = 0;
+};
+
+/// What lengths that change from row to row pad slices of the fewest rows with. A single long row pads its slice by as
+/// many times its own length as the slice has other rows: that part grows with the rows of a slice, and is left out.
+inline double padding_of_neighbours(const Features& features) {
+  const auto& padding = features.sliced_ell_padding;
+  const double of_long_rows =
+      std::max(0.0, padding[3] - padding[2]) / (slice_sizes[3] - slice_sizes[2]) * (slice_sizes[0] - 1);
+  return std::max(0.0, padding[0] - 1 - of_long_rows);
+}
+
+/// The share of the rows whose end is not foreseen.
+inline double unforeseen_rows(const Features& features) {
+  return 1 - std::exp(-0.45 * padding_of_neighbours(features));
+}
+
+/// Rows one by one, each with a loop of its own length.
+inline double work_of_rows(const Features& features, LoopWork loop) {
+  constexpr double misprediction = 8;
+  return static_cast<double>(features.nnz) * loop.entry +
+         static_cast<double>(features.rows) * (loop.row + misprediction * unforeseen_rows(features));
+}
+
+/// The same by rows that lie in the order of their lengths, where few ends are not foreseen.
+inline double work_of_sorted_rows(const Features& features, LoopWork loop) {
+  return work_of_rows(features, loop) - 6.8 * static_cast<double>(features.rows) * unforeseen_rows(features);
+}
+
+/// Slots in which rows lie side by side. Those beyond the shortest of their rows are asked one by one whether they
+/// hold an entry: about as many as are padding, and as many again that are not.
+inline double work_of_slots(const Features& features, double slots, LoopWork loop) {
+  constexpr double asked = 0.85;
+  const double beyond = std::min(slots, 2 * std::max(0.0, slots - static_cast<double>(features.nnz)));
+  return slots * loop.entry + static_cast<double>(features.rows) * loop.row + beyond * asked;
+}
+
+/// Each thread jumps from row to row of the whole matrix, and from place to place in x.
+inline double work_of_far_rows(const Features& features) { return 0.13 * static_cast<double>(features.nnz); }
+
+/// Cost::conversion of what puts all rows in the order of their lengths: each row takes as long as so many nonzeros.
+inline double conversion_by_sorting(const Features& features) {
+  constexpr double nonzeros_of_a_row = 35;
+  return 1.2 + nonzeros_of_a_row / std::max(1.0, features.npr_mean);
+}
+
+/// Giving so many slots back from so few bits.
+inline double work_of_decoding(double slots, std::int64_t column_bits, std::int64_t value_bits) {
+  return slots * ((column_bits < full_column_bits ? 0.14 : 0) + (value_bits == 8 ? 0.38 : 0));
+}
+
+}  // namespace autospmv::formats

@@ -1,0 +1,345 @@
+#include "formats/csr/csr_merge/csr_merge.hpp"
+
+#include "core/cuda/check.hpp"
+#include "core/cuda/threads.cuh"
+#include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/dispatch.hpp"
+#include "formats/common/kernels/kernel.cuh"
+#include "formats/common/kernels/segmented.cuh"
+#include "formats/csr/csr_rows.hpp"
+
+namespace autospmv::formats::csr_merge::device {
+
+namespace {
+
+using cuda::warp_size;
+
+constexpr int most_block = 256;
+constexpr int most_warps = most_block / warp_size;
+
+// ---- Setup
+
+// A thread a row; past the rows of the matrix come empty ones, which fill up the last tile.
+template <class Offset>
+__global__ void path_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t filled_rows, std::uint32_t* path) {
+  const auto row = cuda::global_thread();
+  if (row >= filled_rows) return;
+  const std::int64_t step = row < rows ? end_step(row_ptr, row) : static_cast<std::int64_t>(row_ptr[rows]) + row;
+  atomicOr(path + step / 32, 1U << (step % 32));
+}
+
+template <class Offset>
+__global__ void tile_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t steps, std::int64_t tile_steps,
+                                 std::int64_t tiles, std::int32_t* tile_rows) {
+  const auto tile = cuda::global_thread();
+  if (tile > tiles) return;
+  const auto first = tile * tile_steps;
+  tile_rows[tile] = static_cast<std::int32_t>(first < steps ? rows_ended(row_ptr, rows, first) : rows);
+}
+
+__global__ void crossings_kernel(const std::int32_t* tile_rows, int tiles_of_block, std::int32_t blocks,
+                                 Crossing* crossings) {
+  const auto block = cuda::global_thread();
+  if (block == 0 || block >= blocks) return;
+  crossings[block] = crossing_at(tile_rows, tiles_of_block, blocks, static_cast<std::int32_t>(block));
+}
+
+// ---- Product
+
+template <class T>
+struct TilesView {
+  std::int64_t steps;  ///< rows + nonzeros
+  const std::uint32_t* path;
+  const std::int32_t* rows;
+  const Crossing* crossings;
+  T* parts;
+  std::int32_t* parts_arrived;  ///< nullptr: a second kernel adds the parts
+
+  // A block has one part or two: of the row that goes on in it, where that ends there, and of the row it does not end.
+  __device__ T* part_begun_before(unsigned block) const { return parts + 2 * static_cast<std::int64_t>(block); }
+  __device__ T* part_not_ended(unsigned block) const { return part_begun_before(block) + 1; }
+};
+
+/// y = alpha sum + beta y.
+template <class T>
+struct Output {
+  T alpha;
+  T beta;
+  T* y;
+
+  __device__ __forceinline__ void store(std::int64_t row, T sum) const { store_row(y, row, alpha, sum, beta); }
+};
+
+/// What a warp leaves to its block.
+template <class T>
+struct TileSum {
+  T first;        ///< of the first row that ends in the tile, less what tiles before have of it
+  T rest;         ///< of the row that does not end in it
+  bool ends_row;  ///< otherwise all of the tile is in `rest`
+};
+
+// The exclusive scan over lanes of what each has of a row that it does not end; `inclusive` goes up to the lane itself.
+// `enders` has a bit for every lane that ends a row.
+template <class T>
+__device__ __forceinline__ T carry_from_before(T rest, unsigned enders, int lane, T& inclusive) {
+  inclusive = segmented_sum(rest, enders | 1U, lane);
+  const T carry = __shfl_up_sync(cuda::all_lanes, inclusive, 1);
+  return lane == 0 ? T{0} : carry;
+}
+
+__device__ __forceinline__ int exclusive_sum(int value, int lane) {
+  int sum = value;
+#pragma unroll
+  for (int distance = 1; distance < warp_size; distance *= 2) {
+    const int before = __shfl_up_sync(cuda::all_lanes, sum, static_cast<unsigned>(distance));
+    if (lane >= distance) sum += before;
+  }
+  return sum - value;
+}
+
+// The products of a tile, `Items` a lane, of nonzeros lane, lane + 32, ... Past the last nonzero it is the last again,
+// from a line that is there anyway: as no load depends on a condition, all of them are under way before the first is
+// needed. The barriers only keep the compiler from putting the use of one before the next.
+template <int Items, class T, class Values>
+__device__ __forceinline__ void load_products(T (&product)[Items], const FullColumns& columns, const Values& values,
+                                              int nonzeros, int lane, const T* x) {
+  std::int32_t column[Items];
+  T value[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int slot = min(lane + i * warp_size, nonzeros - 1);
+    column[i] = columns.at(slot);
+    value[i] = values.at(slot);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < Items; ++i) product[i] = load_x(x + column[i]);
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < Items; ++i) product[i] *= value[i];
+}
+
+// A tile with ends of rows: walks its path, of which a lane has `bits`, and stores the rows that end in it but the
+// first. The slots hold products, and behind them sums of rows, as many in all as there are steps.
+template <int Items, class T>
+__device__ __forceinline__ TileSum<T> sum_rows(T (&product)[Items], std::uint32_t bits, T* slots, int nonzeros,
+                                               std::int32_t first_row, int rows, int lane, const Output<T>& out) {
+  const int rows_before = exclusive_sum(__popc(bits), lane);
+#pragma unroll
+  for (int i = 0; i < Items; ++i) slots[lane + i * warp_size] = product[i];
+  __syncwarp();
+  read_products(bits, slots + (lane * Items - rows_before), product);
+  __syncwarp();
+  T* row_sums = slots + (nonzeros + rows_before);
+  const T rest = sum_path(bits, product, row_sums);
+  T inclusive;
+  const T carry = carry_from_before(rest, __ballot_sync(cuda::all_lanes, bits != 0), lane, inclusive);
+  if (bits != 0) *row_sums += carry;
+  __syncwarp();
+#pragma unroll 1
+  for (int row = lane; row < rows; row += warp_size) {
+    if (row > 0) out.store(std::int64_t{first_row} + row, slots[nonzeros + row]);
+  }
+  return {slots[nonzeros], __shfl_sync(cuda::all_lanes, inclusive, warp_size - 1), true};
+}
+
+// Adds the parts of a row that crosses blocks and stores it; called by a warp. Other blocks of the same kernel may have
+// written the parts, so they are read where these have met.
+template <class T>
+__device__ __forceinline__ void add_parts(const TilesView<T>& tiles, Crossing crossing, int tiles_of_block, int lane,
+                                          const Output<T>& out) {
+  T sum = 0;
+#pragma unroll 8
+  for (auto block = crossing.first + lane; block <= crossing.last; block += warp_size) {
+    sum += __ldcg(tiles.part_not_ended(static_cast<unsigned>(block) - 1));
+  }
+  sum = sum_lanes<warp_size>(sum);
+  if (lane == 0) {
+    sum += __ldcg(tiles.part_begun_before(static_cast<unsigned>(crossing.last)));
+    out.store(tiles.rows[static_cast<std::int64_t>(crossing.last) * tiles_of_block], sum);
+  }
+}
+
+// Says that this block's parts are there, lane 0 for the row that it begins in and lane 1 for the one that it stops in.
+// Whoever says so last for a row adds its parts.
+template <class T>
+__device__ __forceinline__ void arrive(const TilesView<T>& tiles, bool ends_row, int tiles_of_block, int lane,
+                                       const Output<T>& out) {
+  const bool has_part = lane == 0 ? ends_row && blockIdx.x > 0 : lane == 1 && blockIdx.x + 1 < gridDim.x;
+  Crossing crossing{};
+  bool complete = false;
+  if (has_part) {
+    crossing = tiles.crossings[blockIdx.x + static_cast<unsigned>(lane)];
+    const int parts = crossing.last - crossing.first + 2;
+    __threadfence();
+    complete = atomicAdd(tiles.parts_arrived + crossing.last, 1) == parts - 1;
+  }
+  for (unsigned left = __ballot_sync(cuda::all_lanes, complete); left != 0; left &= left - 1) {
+    const int leader = __ffs(static_cast<int>(left)) - 1;
+    const Crossing whole{__shfl_sync(cuda::all_lanes, crossing.first, leader),
+                         __shfl_sync(cuda::all_lanes, crossing.last, leader)};
+    __threadfence();
+    add_parts(tiles, whole, tiles_of_block, lane, out);
+    if (lane == 0) tiles.parts_arrived[whole.last] = 0;
+  }
+}
+
+// Joins the tiles of a block: stores the first rows that end in each, and leaves parts of those that cross blocks.
+template <class T>
+__device__ __forceinline__ void join_tiles(const TilesView<T>& tiles, const TileSum<T>* sums, int tiles_of_block,
+                                           int lane, const Output<T>& out) {
+  const bool inside = lane < tiles_of_block;
+  const TileSum<T> sum = inside ? sums[lane] : TileSum<T>{};
+  const unsigned enders = __ballot_sync(cuda::all_lanes, sum.ends_row);
+  T inclusive;
+  const T carry = carry_from_before(sum.rest, enders, lane, inclusive);
+  if (sum.ends_row) {
+    const bool begun_before = blockIdx.x > 0 && (enders & ((1U << lane) - 1)) == 0;
+    if (begun_before) {
+      *tiles.part_begun_before(blockIdx.x) = carry + sum.first;
+    } else {
+      out.store(tiles.rows[static_cast<std::int64_t>(blockIdx.x) * tiles_of_block + lane], carry + sum.first);
+    }
+  }
+  if (lane == tiles_of_block - 1) *tiles.part_not_ended(blockIdx.x) = inclusive;
+  if (tiles.parts_arrived == nullptr) return;
+  __syncwarp();
+  arrive(tiles, enders != 0, tiles_of_block, lane, out);
+}
+
+// Blocks of a multiprocessor whose threads have registers for all values and elements of x that are under way. Left to
+// itself, the compiler saves registers by waiting in between.
+template <int Items, class T>
+constexpr int resident_blocks() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  constexpr int most = 1024 / most_block;  // threads of a multiprocessor
+#else
+  constexpr int most = 1536 / most_block;
+#endif
+  constexpr int registers_under_way = 2 * Items * static_cast<int>(sizeof(T)) / 4;
+  constexpr int fitting = registers_under_way <= 22 ? 6 : registers_under_way <= 44 ? 4 : 3;
+  return fitting < most ? fitting : most;
+}
+
+template <int Items, class T, class Values>
+__global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
+    multiply_kernel(TilesView<T> tiles, FullColumns columns, Values values, CachePolicy policy, const T* __restrict__ x,
+                    Output<T> out) {
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
+  __shared__ TileSum<T> sums[most_warps];
+  constexpr int tile_steps = warp_size * Items;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int tiles_of_block = static_cast<int>(blockDim.x) / warp_size;
+  const auto tile = static_cast<std::int64_t>(blockIdx.x) * tiles_of_block + warp;
+  const std::uint32_t bits = path_bits(tiles.path + tile * Items, lane * Items, Items);
+  const std::int32_t first_row = tiles.rows[tile];
+  const std::int32_t last_row = tiles.rows[tile + 1];
+  const auto first_step = min(static_cast<long long>(tile * tile_steps), static_cast<long long>(tiles.steps));
+  const auto last_step = min(static_cast<long long>(first_step + tile_steps), static_cast<long long>(tiles.steps));
+  const int rows = last_row - first_row;
+  const int nonzeros = static_cast<int>(last_step - first_step) - rows;
+
+  columns.open(0, policy);
+  values.open(policy);
+  T product[Items] = {};
+  if (nonzeros > 0) {
+    const std::int64_t first = first_step - first_row;
+    load_products(product, columns.from(first), values.from(first), nonzeros, lane, x);
+  }
+  TileSum<T> sum{T{0}, T{0}, false};
+  if (rows > 0) {
+    T* slots = reinterpret_cast<T*>(dynamic_shared) + warp * tile_steps;
+    sum = sum_rows(product, bits, slots, nonzeros, first_row, rows, lane, out);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Items; ++i) sum.rest += product[i];
+    sum.rest = sum_lanes<warp_size>(sum.rest);
+  }
+  if (lane == 0) sums[warp] = sum;
+  __syncthreads();
+  if (warp == 0) join_tiles(tiles, sums, tiles_of_block, lane, out);
+}
+
+// A warp a boundary between blocks.
+template <class T>
+__global__ void fix_up_kernel(TilesView<T> tiles, std::int32_t blocks, int tiles_of_block, Output<T> out) {
+  const auto boundary = cuda::global_thread() / warp_size + 1;
+  if (boundary >= blocks) return;
+  const auto crossing = tiles.crossings[boundary];
+  if (crossing.first != boundary) return;
+  add_parts(tiles, crossing, tiles_of_block, static_cast<int>(threadIdx.x) % warp_size, out);
+}
+
+}  // namespace
+
+template <class T>
+Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, Stream stream) {
+  Tiles tiles;
+  tiles.shape = shape;
+  const auto steps = matrix.rows + matrix.nnz;
+  const auto tile_steps = shape.tile_steps();
+  const int tiles_of_block = shape.block / warp_size;
+  tiles.blocks = static_cast<std::int32_t>((steps + shape.block_steps() - 1) / shape.block_steps());
+  const auto count = std::int64_t{tiles.blocks} * tiles_of_block;
+  const auto filled = (steps + tile_steps - 1) / tile_steps * tile_steps;
+  tiles.path = Array<std::uint32_t>(static_cast<std::size_t>(path_words(count * tile_steps)), place);
+  tiles.rows = Array<std::int32_t>(static_cast<std::size_t>(count) + 1, place);
+  tiles.crossings = Array<Crossing>(static_cast<std::size_t>(tiles.blocks), place);
+  fill_bytes(tiles.path.data(), 0, static_cast<std::size_t>(tiles.path.bytes()), place, stream);
+  const auto filled_rows = filled - matrix.nnz;
+  std::visit(
+      [&](const auto* row_ptr) {
+        path_kernel<<<cuda::grid_for(filled_rows), cuda::default_block, 0, stream.handle>>>(
+            row_ptr, matrix.rows, filled_rows, tiles.path.data());
+        tile_rows_kernel<<<cuda::grid_for(count + 1), cuda::default_block, 0, stream.handle>>>(
+            row_ptr, matrix.rows, steps, tile_steps, count, tiles.rows.data());
+      },
+      matrix.row_ptr);
+  crossings_kernel<<<cuda::grid_for(tiles.blocks), cuda::default_block, 0, stream.handle>>>(
+      tiles.rows.data(), tiles_of_block, tiles.blocks, tiles.crossings.data());
+  cuda::check_launch();
+  return tiles;
+}
+
+template <class T>
+Parts<T> make_parts(const Tiles& tiles, Place place, Stream stream) {
+  const auto blocks = static_cast<std::size_t>(tiles.blocks);
+  Parts<T> parts{Array<T>(2 * blocks, place), Array<std::int32_t>(blocks, place)};
+  fill_bytes(parts.arrived.data(), 0, static_cast<std::size_t>(parts.arrived.bytes()), place, stream);
+  return parts;
+}
+
+template <class T>
+void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const EncodedValues<T>& values, const Tiles& tiles,
+              Parts<T>& parts, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const auto& shape = tiles.shape;
+  const TilesView<T> view{matrix.rows + matrix.nnz, tiles.path.data(),
+                          tiles.rows.data(),        tiles.crossings.data(),
+                          parts.sums.data(),        shape.one_kernel ? parts.arrived.data() : nullptr};
+  const Output<T> out{alpha, beta, y};
+  const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
+  dispatch<3, 7, 11, 15>(shape.items, [&](auto items) {
+    with_values_of(matrix, values, [&](const auto& reader) {
+      const auto shared_bytes = static_cast<std::size_t>(shape.block_steps()) * sizeof(T);
+      multiply_kernel<items.value><<<static_cast<unsigned>(tiles.blocks), shape.block, shared_bytes, stream.handle>>>(
+          view, FullColumns{columns}, reader, policy, x, out);
+    });
+  });
+  cuda::check_launch();
+  if (shape.one_kernel || tiles.blocks < 2) return;
+  const auto grid = cuda::grid_for(std::int64_t{tiles.blocks - 1} * warp_size);
+  fix_up_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(view, tiles.blocks, shape.block / warp_size, out);
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_MERGE(T)                                                                                             \
+  template Tiles lay_tiles(const CsrView<T>&, const TileShape&, Place, Stream);                                       \
+  template Parts<T> make_parts(const Tiles&, Place, Stream);                                                          \
+  template void multiply(const CsrView<T>&, const std::int32_t*, const EncodedValues<T>&, const Tiles&, Parts<T>&, T, \
+                         const T*, T, T*, Stream);
+AUTOSPMV_MERGE(float)
+AUTOSPMV_MERGE(double)
+#undef AUTOSPMV_MERGE
+
+}  // namespace autospmv::formats::csr_merge::device

@@ -1,0 +1,111 @@
+// The merge path of a matrix in CSR: its nonzeros and the ends of its rows, in the order in which a product by rows
+// comes to them. Every step takes a nonzero or ends a row, so shares of equally many steps cost alike, whether rows
+// are long, short or empty.
+//
+//   row_ptr  0 2 2 5        a b | | c d e |        path  0 0 1 1 0 0 0 1        0: a nonzero, 1: the end of a row
+//
+// A path that is written down, one bit a step, says in fewer bytes than row_ptr where rows end, and is not searched by
+// each product anew. Step s is bit s % 32 of word s / 32. Warps take tiles of 32 x Items steps, each lane Items of
+// them. The last tile is filled up with ends of rows that do not exist.
+//
+// Source: Merrill, Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016: the merge path of row
+// ends and nonzero numbers, and the search of its diagonals. The paper builds nothing and searches in every product.
+// Others write segments of the path as bits too: "MERBIT: a GPU-based SpMV method for iterative workloads", 2026.
+#pragma once
+
+#include <cstdint>
+
+#include "core/machine/host_device.hpp"
+
+namespace autospmv::formats {
+
+/// The step that ends a row.
+template <class Offset>
+AUTOSPMV_HD inline std::int64_t end_step(const Offset* row_ptr, std::int64_t row) {
+  return static_cast<std::int64_t>(row_ptr[row + 1]) + row;
+}
+
+/// Rows that end in the first `steps` steps, of which there are at most rows + nnz; the other steps are nonzeros. A
+/// search along one diagonal of the merge.
+template <class Offset>
+AUTOSPMV_HD inline std::int64_t rows_ended(const Offset* row_ptr, std::int64_t rows, std::int64_t steps) {
+  std::int64_t low = 0;
+  std::int64_t high = rows < steps ? rows : steps;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (end_step(row_ptr, middle) < steps) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Words for a path of so many steps, with one to spare for path_bits.
+inline std::int64_t path_words(std::int64_t steps) { return (steps + 31) / 32 + 1; }
+
+/// `count` bits of a path, at most 31, from bit `first` on; word first / 32 + 1 is read too.
+AUTOSPMV_HD inline std::uint32_t path_bits(const std::uint32_t* path, int first, int count) {
+  const std::uint64_t both = path[first / 32] | static_cast<std::uint64_t>(path[first / 32 + 1]) << 32;
+  return static_cast<std::uint32_t>(both >> (first % 32)) & ((1U << count) - 1);
+}
+
+/// Reads the products that `Steps` steps take, each to the place of its step; what steps that end a row have there is
+/// of no use. `Steps` is odd, so that neighbouring lanes read from different banks of shared memory.
+template <int Steps, class T>
+AUTOSPMV_HD inline void read_products(std::uint32_t bits, const T* next, T (&product)[Steps]) {
+  static_assert(Steps % 2 == 1 && Steps < 32);
+  AUTOSPMV_UNROLL
+  for (int step = 0; step < Steps; ++step) {
+    product[step] = *next;
+    next += ~(bits >> step) & 1U;
+  }
+}
+
+/// Sums products along so many steps, and stores the sum of each row that ends, less what steps before these have of
+/// the first. Returns the sum of the row that does not end here.
+template <int Steps, class T>
+AUTOSPMV_HD inline T sum_path(std::uint32_t bits, const T (&product)[Steps], T* row_sums) {
+  T sum = 0;
+  AUTOSPMV_UNROLL
+  for (int step = 0; step < Steps; ++step) {
+    if ((bits >> step & 1U) != 0) {
+      *row_sums++ = sum;
+      sum = 0;
+    } else {
+      sum += product[step];
+    }
+  }
+  return sum;
+}
+
+/// The boundaries between blocks of tiles that one row crosses.
+struct Crossing {
+  std::int32_t first;
+  std::int32_t last;
+};
+
+/// Around one boundary: `rows` has the row at the beginning of every tile, boundary b is that of tile b tiles_of_block,
+/// and there are boundaries 1 to blocks - 1.
+AUTOSPMV_HD inline Crossing crossing_at(const std::int32_t* rows, int tiles_of_block, std::int32_t blocks,
+                                        std::int32_t boundary) {
+  const auto row_at = [=](std::int32_t b) { return rows[static_cast<std::int64_t>(b) * tiles_of_block]; };
+  const std::int32_t row = row_at(boundary);
+  // The first boundary in [low, high] that is true of, where it is true of `high`.
+  const auto first_of = [](std::int32_t low, std::int32_t high, const auto& is_true) {
+    while (low < high) {
+      const std::int32_t middle = low + (high - low) / 2;
+      if (is_true(middle)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  };
+  return {first_of(1, boundary, [=](std::int32_t b) { return row_at(b) >= row; }),
+          first_of(boundary + 1, blocks, [=](std::int32_t b) { return row_at(b) > row; }) - 1};
+}
+
+}  // namespace autospmv::formats

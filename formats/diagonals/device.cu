@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <type_traits>
+
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/threads.cuh"
+#include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/dispatch.hpp"
+#include "formats/common/predict/rules.hpp"
+#include "formats/diagonals/device.cuh"
+
+namespace autospmv::formats::cuda_steps {
+
+namespace {
+
+// 2^lanes_log2 threads a row, so that neighbouring threads read neighbouring nonzeros, and each of them a few.
+template <class T, class Offset>
+__global__ void mark_kernel(CsrView<T> matrix, const Offset* row_ptr, int lanes_log2, std::int32_t least,
+                            std::uint8_t* used) {
+  const auto row = cuda::global_thread() >> lanes_log2;
+  if (row >= matrix.rows) return;
+  const int lanes = 1 << lanes_log2;
+  const std::int64_t last = row_ptr[row + 1];
+  std::uint8_t* const used_by_row = used + (matrix.rows - row);
+#pragma unroll 4
+  for (std::int64_t k = row_ptr[row] + (static_cast<int>(threadIdx.x) & (lanes - 1)); k < last; k += lanes) {
+    const auto column = load_stream(matrix.col_idx + k);
+    if (column - static_cast<std::int32_t>(row) < least) continue;
+    std::uint8_t* flag = used_by_row + column;
+    // Few diagonals are met by very many rows: an old copy in the nearest cache costs a store too many, no more.
+    if (__ldca(flag) == 0) *flag = 1;
+  }
+}
+
+__global__ void offsets_kernel(const std::int32_t* positions, std::int64_t count, std::int64_t rows,
+                               std::int32_t* offsets) {
+  const auto d = cuda::global_thread();
+  if (d < count) offsets[d] = static_cast<std::int32_t>(positions[d] - rows);
+}
+
+// The offsets of a row in increasing order, each once.
+template <class Offset>
+class RowOffsetsInOrder {
+ public:
+  static constexpr std::int32_t none = INT_MAX;
+
+  __device__ RowOffsetsInOrder(const std::int32_t* columns, const Offset* row_ptr, std::int64_t row, std::int64_t rows)
+      : columns_(columns), row_(row) {
+    if (row >= rows) return;
+    first_ = row_ptr[row];
+    last_ = row_ptr[row + 1];
+    at_ = first_;
+    for (auto k = first_ + 1; k < last_; ++k) sorted_ = sorted_ && columns[k - 1] < columns[k];
+    next_ = sorted_ ? here() : smallest_beyond(INT_MIN);
+  }
+
+  [[nodiscard]] __device__ std::int32_t next() const { return next_; }
+
+  __device__ void pass() {
+    ++at_;
+    next_ = sorted_ ? here() : smallest_beyond(next_);
+  }
+
+ private:
+  [[nodiscard]] __device__ std::int32_t offset_at(std::int64_t k) const {
+    return static_cast<std::int32_t>(columns_[k] - row_);
+  }
+  [[nodiscard]] __device__ std::int32_t here() const { return at_ < last_ ? offset_at(at_) : none; }
+
+  // Rows in disorder are read again and again: slow, but they need no memory.
+  [[nodiscard]] __device__ std::int32_t smallest_beyond(std::int32_t offset) const {
+    std::int32_t smallest = none;
+    for (auto k = first_; k < last_; ++k) {
+      const auto candidate = offset_at(k);
+      if (candidate > offset) smallest = min(smallest, candidate);
+    }
+    return smallest;
+  }
+
+  const std::int32_t* columns_;
+  std::int64_t row_;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+  std::int64_t at_ = 0;
+  std::int32_t next_ = none;
+  bool sorted_ = true;
+};
+
+__device__ std::int32_t smallest_of_warp(std::int32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(cuda::all_lanes, value);
+#else
+  for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
+    value = min(value, __shfl_xor_sync(cuda::all_lanes, value, distance));
+  }
+  return value;
+#endif
+}
+
+// The smallest value of a block of at most 32 warps, in all of its threads. `of_warp` alternates between two arrays, so
+// that one barrier is enough: nobody writes to one of them before all have read it.
+__device__ std::int32_t smallest_of_block(std::int32_t value, std::int32_t* of_warp) {
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  value = smallest_of_warp(value);
+  if (lane == 0) of_warp[threadIdx.x / cuda::warp_size] = value;
+  __syncthreads();
+  const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
+  return smallest_of_warp(lane < warps ? of_warp[lane] : INT_MAX);
+}
+
+// A block a hack, a thread a row: the rows' offsets are merged. Counts them where there is no place yet to write them
+// to, and keeps as many of a hack as there is room for, so that few hacks are merged a second time.
+template <class T, class Offset>
+__global__ void __launch_bounds__(largest_hack)
+    merge_kernel(CsrView<T> matrix, const Offset* row_ptr, std::int32_t* first, std::int32_t* offsets,
+                 std::int32_t* kept, std::int32_t room) {
+  __shared__ std::int32_t of_warp[2][largest_hack / cuda::warp_size];
+  const auto index = cuda::global_thread();
+  kept += static_cast<std::int64_t>(blockIdx.x) * room;
+  if (offsets != nullptr) {
+    offsets += first[blockIdx.x];
+    const auto count = first[blockIdx.x + 1] - first[blockIdx.x];
+    if (count <= room) {
+      for (auto d = static_cast<std::int32_t>(threadIdx.x); d < count; d += static_cast<std::int32_t>(blockDim.x)) {
+        offsets[d] = kept[d];
+      }
+      return;
+    }
+  }
+  // Whether its columns differ or repeat, such a row is refused: better now than after a long look at it.
+  const bool too_long = index < matrix.rows && row_ptr[index + 1] - row_ptr[index] > most_hack_diagonals;
+  if (__syncthreads_or(static_cast<int>(too_long)) != 0) {
+    if (threadIdx.x == 0) first[blockIdx.x] = too_many_diagonals;
+    return;
+  }
+  using Row = RowOffsetsInOrder<Offset>;
+  Row row(matrix.col_idx, row_ptr, index, matrix.rows);
+  std::int32_t found = 0;
+  for (; found <= most_hack_diagonals; ++found) {
+    const auto smallest = smallest_of_block(row.next(), of_warp[found % 2]);
+    if (smallest == Row::none) break;
+    if (threadIdx.x == 0) {
+      if (offsets != nullptr) {
+        offsets[found] = smallest;
+      } else if (found < room) {
+        kept[found] = smallest;
+      }
+    }
+    if (row.next() == smallest) row.pass();
+  }
+  if (offsets == nullptr && threadIdx.x == 0) {
+    first[blockIdx.x] = found > most_hack_diagonals ? too_many_diagonals : found;
+  }
+}
+
+template <class T>
+void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offsets, Array<std::int32_t>& kept,
+           Stream stream) {
+  if (diagonals.hacks == 0) return;
+  const auto room = static_cast<std::int32_t>(static_cast<std::int64_t>(kept.size()) / diagonals.hacks);
+  std::visit(
+      [&](const auto* row_ptr) {
+        merge_kernel<<<static_cast<unsigned>(diagonals.hacks), static_cast<unsigned>(diagonals.hack), 0,
+                       stream.handle>>>(matrix, row_ptr, diagonals.first.data(), offsets, kept.data(), room);
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+}
+
+// x at the rows of one thread. Where the next diagonal is the neighbour of this one, they need only one new element.
+template <int Rows, class T>
+class Neighbours {
+ public:
+  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
+      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
+
+  __device__ __forceinline__ void move_to(std::int64_t offset) {
+    const bool one_on = offset == offset_ + 1;
+    offset_ = offset;
+#pragma unroll
+    for (int r = 0; r < Rows - 1; ++r) element_[r] = one_on ? element_[r + 1] : load(r);
+    element_[Rows - 1] = load(Rows - 1);
+  }
+
+  __device__ __forceinline__ T operator[](int r) const { return element_[r]; }
+
+ private:
+  // Slots outside of the matrix are absent, so what stands for their x is never used.
+  __device__ __forceinline__ T load(int r) const {
+    const auto column = row_ + r + offset_;
+    return static_cast<std::uint64_t>(column) < cols_ ? load_x(x_ + column) : T{0};
+  }
+
+  const T* x_;
+  std::int64_t row_;
+  std::uint64_t cols_;
+  std::int64_t offset_ = LLONG_MIN / 2;  // nobody's neighbour
+  T element_[Rows] = {};
+};
+
+// With one row a thread, nothing of x stays for the next diagonal.
+template <class T>
+class Neighbours<1, T> {
+ public:
+  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
+      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
+
+  __device__ __forceinline__ T load(std::int64_t offset) const { return load_x(x_ + row_ + offset); }
+
+  // 0 where x has no such element.
+  __device__ __forceinline__ T load_within(std::int64_t offset) const {
+    return static_cast<std::uint64_t>(row_ + offset) < cols_ ? load(offset) : T{0};
+  }
+
+ private:
+  const T* x_;
+  std::int64_t row_;
+  std::uint64_t cols_;
+};
+
+// Some diagonals of the rows of one thread: N of them, or as many as there are.
+template <int N, int Rows, class T>
+struct SomeDiagonals {
+  T value[N][Rows] = {};
+  std::int32_t offset[N];
+
+  // With one row a thread, elements of x are asked for right behind the values, so their offsets had better be there
+  // too.
+  template <class Slots>
+  __device__ __forceinline__ void load(const Slots& slots, std::int64_t slot, std::int64_t stride,
+                                       const std::int32_t* offsets, int count) {
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      if (u < count) {
+        slots.load(slot + u * stride, value[u]);
+        if constexpr (Rows == 1) offset[u] = __ldg(offsets + u);
+      }
+    }
+  }
+
+  // With one row a thread, `Full` says when an element of x is read: at once, as nearly every slot has a nonzero to
+  // multiply it, or once it is known that this one has, which puts one latency behind the other.
+  template <bool Full>
+  __device__ __forceinline__ void add_to(T (&sum)[Rows], Neighbours<Rows, T>& neighbours, const std::int32_t* offsets,
+                                         int count) const {
+    // Where there is no diagonal, no nonzero is either.
+    if constexpr (Rows == 1 && Full) {
+      T element[N];
+#pragma unroll
+      for (int u = 0; u < N; ++u) element[u] = u < count ? neighbours.load_within(offset[u]) : T{0};
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (!is_absent(value[u][0])) sum[0] += value[u][0] * element[u];
+      }
+    } else if constexpr (Rows == 1) {
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (!is_absent(value[u][0])) sum[0] += value[u][0] * neighbours.load(offset[u]);
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (u >= count) break;
+        neighbours.move_to(__ldg(offsets + u));
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          if (!is_absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
+        }
+      }
+    }
+  }
+};
+
+template <int Rows, bool Full, class Slots, class T>
+__global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
+                                T* __restrict__ y) {
+  // Diagonals whose loads are under way together.
+  constexpr int in_flight = Rows == 1 ? 8 : 4;
+  const auto row = cuda::global_thread() * Rows;
+  if (row >= shape.rows) return;
+  const auto at = shape.at(row);
+  Neighbours<Rows, T> neighbours(x, row, shape.cols);
+  T sum[Rows] = {};
+  std::int32_t j = 0;
+  for (; j + in_flight <= at.count; j += in_flight) {
+    SomeDiagonals<in_flight, Rows, T> some;
+    some.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, in_flight);
+    some.template add_to<Full>(sum, neighbours, at.offsets + j, in_flight);
+  }
+  // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
+  SomeDiagonals<in_flight - 1, Rows, T> rest;
+  rest.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, at.count - j);
+  rest.template add_to<Full>(sum, neighbours, at.offsets + j, at.count - j);
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least, Place place, Stream stream) {
+  const auto range = matrix.rows + matrix.cols;
+  if (matrix.nnz == 0) return Array<std::int32_t>(0, place);
+  Array<std::uint8_t> used(static_cast<std::size_t>(range), place);
+  fill_bytes(used.data(), 0, used.size(), place, stream);
+  const double npr = static_cast<double>(matrix.nnz) / static_cast<double>(matrix.rows);
+  constexpr double nonzeros_of_lane = 4;
+  const auto lanes = power_of_two_above(npr / nonzeros_of_lane, cuda::warp_size);
+  std::visit(
+      [&](const auto* row_ptr) {
+        mark_kernel<<<cuda::grid_for(matrix.rows * lanes), cuda::default_block, 0, stream.handle>>>(
+            matrix, row_ptr, std::countr_zero(static_cast<unsigned>(lanes)), static_cast<std::int32_t>(least),
+            used.data());
+      },
+      matrix.row_ptr);
+  cuda::check_launch();
+  Array<std::int32_t> positions(static_cast<std::size_t>(range), place);
+  const auto count = cuda::flagged_positions(used.data(), range, positions.data(), place, stream);
+  Array<std::int32_t> offsets(static_cast<std::size_t>(count), place);
+  offsets_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(positions.data(), count, matrix.rows,
+                                                                                   offsets.data());
+  cuda::check_launch();
+  return offsets;
+}
+
+template <class T>
+Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Diagonals<T>& diagonals, Stream stream) {
+  auto& counts = diagonals.first;
+  fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), counts.place(), stream);
+  Array<std::int32_t> kept(static_cast<std::size_t>(diagonals.hacks * kept_offsets(matrix)), counts.place());
+  merge(matrix, diagonals, nullptr, kept, stream);
+  return kept;
+}
+
+template <class T>
+void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::int32_t>& kept, Stream stream) {
+  if (!diagonals.offsets.empty()) merge(matrix, diagonals, diagonals.offsets.data(), kept, stream);
+}
+
+template <class T>
+void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const auto& layout = diagonals.layout;
+  const PlainSlots<T> slots{diagonals.values.data(), policy_for<T>(diagonals.bytes(), diagonals.rows, diagonals.cols)};
+  dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
+    const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
+    const auto launch = [&](auto full) {
+      multiply_kernel<rows.value, full.value>
+          <<<grid, layout.block, 0, stream.handle>>>(diagonals.shape(), slots, alpha, x, beta, y);
+    };
+    // With more rows a thread, all elements of x are read in any case.
+    rows.value == 1 && diagonals.full ? launch(std::true_type{}) : launch(std::false_type{});
+  });
+  cuda::check_launch();
+}
+
+#define AUTOSPMV_DIAGONALS(T)                                                                 \
+  template Array<std::int32_t> find_offsets(const CsrView<T>&, std::int64_t, Place, Stream);  \
+  template Array<std::int32_t> count_diagonals(const CsrView<T>&, Diagonals<T>&, Stream);     \
+  template void list_offsets(const CsrView<T>&, Diagonals<T>&, Array<std::int32_t>&, Stream); \
+  template void multiply(const Diagonals<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_DIAGONALS(float)
+AUTOSPMV_DIAGONALS(double)
+#undef AUTOSPMV_DIAGONALS
+
+}  // namespace autospmv::formats::cuda_steps

@@ -1,0 +1,133 @@
+// hdia: DIA in hacks of a multiple of 32 rows, each of which stores only the diagonals that it meets. It suits where
+// diagonals are many in all but few in any one place: grids of several blocks, bands that wander, matrices assembled of
+// parts. The layout is that of formats/diagonals/storage.hpp.
+// Source: Barbieri, Cardellini, Fanfarillo, Filippone, "Three storage formats for sparse matrices on GPGPUs",
+// 2015, 3.3.
+
+#include <algorithm>
+
+#include "formats/common/operators.hpp"
+#include "formats/common/predict/rules.hpp"
+#include "formats/common/predict/walks.hpp"
+#include "formats/diagonals/hdia/constants.hpp"
+#include "formats/diagonals/storage.hpp"
+
+namespace autospmv::formats::hdia {
+
+namespace {
+
+// Slots of a row: at least those of ELLPACK in slices of as many rows, since no row meets a diagonal twice.
+double fewest_diagonals(const Features& features, std::int64_t hack) {
+  double padding = features.sliced_ell_padding.front();
+  for (std::size_t i = 0; i < slice_sizes.size(); ++i) {
+    if (slice_sizes[i] <= hack) padding = std::max(padding, features.sliced_ell_padding[i]);
+  }
+  return features.npr_mean * padding;
+}
+
+// At most the matrix's own, one for each nonzero of the hack, or all within its columns' span.
+double most_diagonals(const Features& features, std::int64_t hack) {
+  double most = std::min(features.npr_mean, static_cast<double>(features.cols)) * static_cast<double>(hack);
+  most = std::min(most, features.slice_span_mean + static_cast<double>(hack));
+  if (features.diagonals <= diagonals_cap) most = std::min(most, static_cast<double>(features.diagonals));
+  return most;
+}
+
+// Different values beyond which a matrix is not one of constant coefficients.
+constexpr std::int64_t most_constants = 64;
+
+// Of the diagonals of such a matrix, those that are not constant within a hack.
+constexpr double expected_full = 0.05;
+
+// A slice of 32 rows tells how many diagonals each row adds to those of the first.
+double expected_diagonals(const Features& features, std::int64_t hack) {
+  const double fewest = fewest_diagonals(features, hack);
+  const double most = std::max(fewest, most_diagonals(features, hack));
+  constexpr double rows_added = 31;
+  const double added = std::max(0.0, features.slice_diagonals_mean - features.npr_mean) / rows_added;
+  return std::clamp(features.npr_mean + added * static_cast<double>(hack - 1), fewest, most);
+}
+
+template <class T>
+class Hdia final : public Format<T> {
+ public:
+  [[nodiscard]] const FormatInfo& info() const override {
+    static const FormatInfo info{
+        .name = "hdia",
+        .version = 3,
+        .summary = "diagonals in hacks of rows, no column indices; constant ones stored as one value",
+        .paper =
+            "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse matrices on GPGPUs\", "
+            "2015, 3.3"};
+    return info;
+  }
+
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+    // Whether the few values lie on diagonals of their own is found out by building.
+    const bool may_be_constant = features.distinct_values <= most_constants;
+    const auto constants = may_be_constant ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0};
+    if (device.backend == Backend::host) return {{"constants", constants}, {"hack", {256, 1024, 64}}};
+    return {{"rows", may_be_constant ? std::vector<std::int64_t>{1, 2, 4} : std::vector<std::int64_t>{1, 2}},
+            {"constants", constants},
+            {"hack", {64, 32, 256, 128}},
+            {"block", {256}}};
+  }
+
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
+                                     const Device& device) const override {
+    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+    if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
+    const auto hack = params["hack"];
+    const std::int64_t hacks = (features.rows + hack - 1) / hack;
+    Cost cost;
+    const double diagonals = expected_diagonals(features, hack);
+    const double all = static_cast<double>(hacks) * diagonals;
+    const bool constants = params["constants"] == 1;
+    if (constants && features.distinct_values > distinct_values_cap) return Refusal{"values: too many different ones"};
+    cost.storage_bytes = constants ? constants_bytes<T>(features.rows, hack, all, expected_full * all)
+                                   : hack_bytes<T>(features.rows, hack, all);
+    const double csr = csr_bytes<T>(features.rows, features.nnz);
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+    if (device.backend == Backend::cuda) {
+      cost.walk = walk_of_diagonals(features, diagonals, params["rows"]);
+      // With many empty slots, elements of x wait for the values or are read for nothing: a step takes twice as long.
+      if (features.npr_mean < full_share * diagonals) {
+        cost.walk.steps *= 2;
+        cost.walk.longest *= 2;
+      }
+    } else {
+      const auto nnz = static_cast<double>(features.nnz);
+      cost.work = (constants ? 0.075 : 0.12) * nnz;
+      cost.conversion = constants ? 2.6 : 1.6;
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const override {
+    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+    DiagonalLayout layout;
+    layout.hack = params["hack"];
+    layout.rows = static_cast<int>(params.find("rows").value_or(1));
+    layout.block = static_cast<int>(params.find("block").value_or(256));
+    if (params["constants"] == 1) return operator_or_refusal(build_constants(matrix, layout, device), device);
+    return operator_or_refusal(build_diagonals(matrix, layout, device), device);
+  }
+
+ private:
+  static std::optional<Refusal> refuse_hdia_params(const Params& params, const Device& device) {
+    std::vector<Allowed> allowed{{"constants", {0, 1}}, {"hack", {hack_unit, largest_hack}, hack_unit}};
+    if (device.backend == Backend::cuda) {
+      allowed.push_back({"rows", {1, 2, 4}});
+      allowed.push_back({"block", {128, 256, 512}});
+    }
+    return refuse_params(params, allowed);
+  }
+};
+
+}  // namespace
+
+AUTOSPMV_FORMAT(Hdia);
+
+}  // namespace autospmv::formats::hdia

@@ -1,0 +1,129 @@
+// Host loops over nonzeros on their way to diagonals, and over stored diagonals.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "core/machine/parallel.hpp"
+#include "core/machine/simd.hpp"
+#include "formats/common/host/pack.hpp"
+#include "formats/common/host/row_partition.hpp"
+#include "formats/diagonals/convert.hpp"
+
+namespace autospmv::formats::host {
+
+/// Shows every nonzero to the visitor, row by row.
+template <class T, class Visitor>
+Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
+  std::atomic<std::int64_t> wrong{0};
+  std::atomic<std::uint64_t> mismatch{0};
+  std::visit(
+      [&](const auto* row_ptr) {
+        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+          Faults faults;
+          for (auto row = rows.first; row < rows.last; ++row) {
+            auto at = visitor.begin(row);
+            for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+              visitor.visit(at, row, matrix.col_idx[k], matrix.values[k], faults);
+            }
+          }
+          wrong += faults.wrong;
+          mismatch += faults.mismatch;
+        });
+      },
+      matrix.row_ptr);
+  return {wrong, mismatch};
+}
+
+/// Sets all slots to absent.
+template <class T>
+void clear(Array<T>& values) {
+  parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) { values.data()[i] = T{0}; });
+}
+
+/// Rows whose sums stay in the first-level cache while one diagonal after the other is added to them.
+inline constexpr std::int64_t tile_rows = 512;
+
+/// Values as they are.
+template <class T>
+struct PlainSlots {
+  const T* values;
+
+  AUTOSPMV_INLINE T operator[](std::int64_t slot) const { return values[slot]; }
+};
+
+/// Adds `count` slots times neighbouring elements of x, all of which exist.
+template <class Slots, class T>
+AUTOSPMV_INLINE void add_slots(const Slots& slots, std::int64_t slot, const T* x, std::int64_t count, T* sum) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = slots[slot + i];
+    const T added = sum[i] + value * x[i];
+    sum[i] = is_absent(value) ? sum[i] : added;
+  }
+}
+
+/// A diagonal where a run of rows meets it: the slots and the elements of x that are multiplied together.
+template <class T>
+struct DiagonalRun {
+  const T* values;
+  const T* x;
+};
+
+/// Diagonals that are read side by side: no more than a processor prefetches.
+inline constexpr std::int64_t diagonals_at_once = 8;
+
+/// Adds the diagonals run(0), run(1), ... to the sums of `count` rows, for all of which x has elements. The sums of a
+/// few rows stay in registers while several diagonals are added to them.
+template <class T, class Run>
+AUTOSPMV_INLINE void add_diagonals(std::int64_t diagonals, const Run& run, std::int64_t count, T* sum) {
+  using Vector = typename Pack<T>::Vector;
+  typedef BitsOf<T> Bits __attribute__((vector_size(sizeof(Vector))));
+  constexpr int packs = 4;
+  constexpr std::int64_t group = packs * Pack<T>::size;
+  const auto whole = count / group * group;
+  for (std::int64_t first = 0; first < diagonals; first += diagonals_at_once) {
+    const auto last = std::min(diagonals, first + diagonals_at_once);
+    for (std::int64_t row = 0; row < whole; row += group) {
+      Pack<T> sums[packs];
+      for (int p = 0; p < packs; ++p) sums[p].load(sum + row + p * Pack<T>::size);
+      for (auto j = first; j < last; ++j) {
+        const DiagonalRun<T> at = run(j);
+        for (int p = 0; p < packs; ++p) {
+          Pack<T> value;
+          Pack<T> element;
+          value.load(at.values + row + p * Pack<T>::size);
+          element.load(at.x + row + p * Pack<T>::size);
+          // Where there is no nonzero, x, which may be infinite, is taken to be zero.
+          const Bits present = reinterpret_cast<Bits>(value.elements) != 0;
+          sums[p].elements +=
+              value.elements * reinterpret_cast<Vector>(reinterpret_cast<Bits>(element.elements) & present);
+        }
+      }
+      for (int p = 0; p < packs; ++p) sums[p].store(sum + row + p * Pack<T>::size);
+    }
+  }
+  for (std::int64_t j = 0; j < diagonals; ++j) {
+    const DiagonalRun<T> at = run(j);
+    add_slots(PlainSlots<T>{at.values}, whole, at.x + whole, count - whole, sum + whole);
+  }
+}
+
+template <class T>
+AUTOSPMV_INLINE void store_sums(const T* sum, Share rows, T alpha, T beta, T* y) {
+  for (auto row = rows.first; row < rows.last; ++row) {
+    const T product = alpha * sum[row - rows.first];
+    y[row] = beta == T{0} ? product : product + beta * y[row];
+  }
+}
+
+/// Calls body(Share) for pieces of at most tile_rows rows.
+template <class Body>
+void for_each_tile(Share rows, const Body& body) {
+  for (auto first = rows.first; first < rows.last; first += tile_rows) {
+    body(Share{first, std::min(rows.last, first + tile_rows)});
+  }
+}
+
+}  // namespace autospmv::formats::host

@@ -1,0 +1,27 @@
+// What the formats of jagged diagonals have in common: everything but `pad`.
+#pragma once
+
+#include <memory>
+
+#include "formats/jagged/storage.hpp"
+
+namespace autospmv::formats {
+
+template <class T>
+class JaggedFormat : public Format<T> {
+ public:
+  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const final;
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final;
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const final;
+
+ protected:
+  explicit JaggedFormat(std::int64_t pad) : pad_(pad) {}
+
+ private:
+  [[nodiscard]] JaggedLayout layout_of(const Params& params) const;
+
+  std::int64_t pad_;
+};
+
+}  // namespace autospmv::formats

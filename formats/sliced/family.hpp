@@ -1,0 +1,130 @@
+// What the formats on the sliced core have in common. Each keeps its own layout rule and parameters; admission,
+// prediction and conversion are the same.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/common/operators.hpp"
+#include "formats/common/predict/host_work.hpp"
+#include "formats/common/predict/rules.hpp"
+#include "formats/common/predict/walks.hpp"
+#include "formats/sliced/storage.hpp"
+
+namespace autospmv::formats {
+
+template <class T>
+class SlicedFormat : public Format<T> {
+ public:
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final {
+    if (auto refusal = refuse(params, device)) return *refusal;
+    const auto layout = layout_of(params);
+    if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
+    // Of slices of 32 rows in their own order: sorting brings rows together that are further apart.
+    if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
+    Cost cost;
+    cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
+    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
+      return *refusal;
+    }
+    cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
+    const auto threads = static_cast<double>(layout.threads * layout.split);
+    if (device.backend == Backend::cuda) {
+      cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
+    } else {
+      cost.work = work_on_host(features, layout);
+      const bool sorted = layout.sort_window >= features.rows && layout.sort_window > 1;
+      constexpr double by_windows = 1.6;
+      cost.conversion = sorted ? conversion_by_sorting(features) : layout.sort_window > 1 ? by_windows : 1;
+      if (layout.column_bits < full_column_bits || layout.value_bits == 8) cost.conversion += 1;
+    }
+    return cost;
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
+                                                           const Device& device) const final {
+    if (auto refusal = refuse(params, device)) return *refusal;
+    return operator_or_refusal(build_sliced(matrix, layout_of(params), device), device);
+  }
+
+ protected:
+  using Values = std::vector<std::int64_t>;
+
+  /// Completes the layout, which has the block and the encodings, by parameters that are all there and allowed.
+  virtual void lay_out(const Params& params, SlicedLayout& layout) const = 0;
+
+  [[nodiscard]] virtual std::vector<Allowed> allowed(const Device& device) const = 0;
+
+  /// Allowed values that do not go together.
+  [[nodiscard]] virtual std::optional<Refusal> refuse_combination(const Params& /*params*/) const {
+    return std::nullopt;
+  }
+
+  /// A window of all rows, whatever their number, and how parameters name it.
+  static constexpr std::int64_t all_rows = std::int64_t{1} << 31;
+  static constexpr std::int64_t whole = 0;
+  static std::int64_t window_of(std::int64_t sigma) { return sigma == whole ? all_rows : sigma; }
+
+ private:
+  [[nodiscard]] SlicedLayout layout_of(const Params& params) const {
+    SlicedLayout layout;
+    layout.block = static_cast<int>(params.find("block").value_or(layout.block));
+    layout.column_bits = static_cast<int>(params.find("column_bits").value_or(layout.column_bits));
+    layout.value_bits = static_cast<int>(params.find("value_bits").value_or(layout.value_bits));
+    lay_out(params, layout);
+    return layout;
+  }
+
+  [[nodiscard]] std::optional<Refusal> refuse(const Params& params, const Device& device) const {
+    if (auto refusal = refuse_params(params, allowed(device))) return refusal;
+    return refuse_combination(params);
+  }
+
+  static double slots(const Features& features, const SlicedLayout& layout) {
+    if (layout.slice_rows > 0) return static_cast<double>(features.nnz) * padding(features, layout);
+    const auto chunks = (features.npr_max + layout.threads - 1) / layout.threads;
+    return static_cast<double>(features.rows + 15) * static_cast<double>(chunks * layout.threads);
+  }
+
+  // Rows that end by their length leave padding unread, but for what lies in the same sector as an entry.
+  static double slots_read(const Features& features, const SlicedLayout& layout) {
+    const double stored = slots(features, layout);
+    if (!layout.keep_lengths) return stored;
+    return std::min(stored, static_cast<double>(features.nnz) * std::max(1.0, features.sliced_ell_padding[0]));
+  }
+
+  static double work_on_host(const Features& features, const SlicedLayout& layout) {
+    const double read = slots_read(features, layout);
+    double work = work_of_decoding(read, layout.column_bits, value_bits_of<T>(layout.value_bits));
+    if (layout.sort_window >= features.rows && layout.sort_window > 1) work += work_of_far_rows(features);
+    if (layout.slice_rows == 1) return work + work_of_sorted_rows(features, {.entry = 0.21, .row = 0.05});
+    if (layout.threads > 1) {
+      // Row by row; partial sums are added up, and what a row has left of them is summed up apart.
+      const double row = 0.9 * static_cast<double>(std::min<std::int64_t>(layout.threads, 16));
+      return work + work_of_rows(features, {.entry = 0.33, .row = row});
+    }
+    // Each entry of a slice of all rows comes from another page: more of them than are fetched ahead.
+    const double pages =
+        layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
+    const double arrays = layout.value_bits == 0 ? 1 : 2;
+    const LoopWork loop = layout.slice_rows == 0 ? LoopWork{.entry = arrays * (0.2 + 0.015 * pages)}
+                                                 : LoopWork{0.075, layout.sort_window > 1 ? 1.3 : 0.8};
+    return work + work_of_slots(features, read, loop);
+  }
+
+  // Slots over nonzeros. Sorting brings equal lengths together; what remains is rounding up to T.
+  static double padding(const Features& features, const SlicedLayout& layout) {
+    if (features.nnz == 0) return 0;
+    if (layout.slice_rows == 1) return 1;
+    const std::size_t nearest = layout.slice_rows <= 16   ? 0
+                                : layout.slice_rows <= 32 ? 1
+                                : layout.slice_rows <= 64 ? 2
+                                                          : 3;
+    const auto window = std::min<std::int64_t>(layout.sort_window, std::max<std::int64_t>(1, features.rows));
+    const double sorted = 1 + (features.sliced_ell_padding[nearest] - 1) / std::sqrt(static_cast<double>(window));
+    const double rounding = static_cast<double>(layout.threads - 1) / 2 / std::max(1.0, features.npr_mean);
+    return sorted + rounding;
+  }
+};
+
+}  // namespace autospmv::formats

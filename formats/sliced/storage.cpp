@@ -1,0 +1,125 @@
+#include "formats/sliced/storage.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/machine/on_backend.hpp"
+#include "formats/common/predict/rules.hpp"
+#include "formats/sliced/convert.hpp"
+
+namespace autospmv::formats {
+
+namespace {
+
+template <class T>
+std::int64_t layout_slices(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
+  const auto& layout = sliced.layout;
+  sliced.rows = matrix.rows;
+  sliced.cols = matrix.cols;
+  sliced.slice_rows = layout.slice_rows;
+  if (layout.slice_rows == 0) {
+    // ELLPACK-R's own rule, so that every chunk begins on a boundary that loads like.
+    constexpr std::int64_t alignment = 16;
+    sliced.slice_rows = std::max(alignment, (matrix.rows + alignment - 1) / alignment * alignment);
+    return matrix.rows > 0 ? 1 : 0;
+  }
+  return (matrix.rows + layout.slice_rows - 1) / layout.slice_rows;
+}
+
+// Where work happens decides which of two functions runs; the steps are the same.
+template <class T>
+std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place, Stream stream) {
+  const auto window = sliced.layout.sort_window;
+  const bool sorts = window > 1 && matrix.rows > 0;
+  return on_backend(
+      place,
+      [&] {
+        if (sorts) sliced.row_order = host::sort_rows(matrix, window);
+        host::count_chunks(matrix, sliced);
+        return host::scan_chunks(sliced.slice_chunks);
+      },
+      [&] {
+        if (sorts) sliced.row_order = cuda_steps::sort_rows(matrix, window, place, stream);
+        cuda_steps::count_chunks(matrix, sliced, stream);
+        return cuda_steps::scan_chunks(sliced.slice_chunks, stream);
+      });
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
+          Place place, Stream stream) {
+  on_backend(
+      place, [&] { host::fill(matrix, sliced, columns, values); },
+      [&] { cuda_steps::fill(matrix, sliced, columns, values, stream); });
+}
+
+template <class T>
+double bytes_of_csr(const CsrView<T>& matrix) {
+  return csr_bytes<T>(matrix.rows, matrix.nnz);
+}
+
+}  // namespace
+
+template <class T>
+Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device) {
+  if (matrix.rows > std::numeric_limits<std::int32_t>::max()) return Refusal{"rows: 2^31 or more"};
+  const DeviceScope scope(device);
+  const auto stream = setup_stream(device);
+  SlicedMatrix<T> sliced;
+  sliced.layout = layout;
+  sliced.slices = layout_slices(matrix, sliced);
+  sliced.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices) + 1, device);
+  const auto chunks = lay_out(matrix, sliced, device, stream);
+  if (chunks > std::numeric_limits<std::int32_t>::max()) return Refusal{"more than 2^31 chunks of slots"};
+
+  const auto slots = chunks * sliced.slice_rows * layout.threads;
+  const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
+  if (auto refusal = refuse_allocation(bytes, bytes_of_csr(matrix), device)) return *refusal;
+  sliced.slots = slots;
+  if (layout.keep_lengths) {
+    sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
+  }
+  Array<std::int32_t> columns(static_cast<std::size_t>(slots), device);
+  const int value_bits = value_bits_of<T>(layout.value_bits);
+  const bool knows_value = value_bits == 0 && device.backend == Backend::host;
+  if (knows_value && !encode_one_value(sliced.values, matrix)) return refuse_encoding(value_bits);
+  Array<T> values(knows_value ? 0 : static_cast<std::size_t>(slots), device);
+  fill(matrix, sliced, columns, values, device, stream);
+  if (!knows_value && !encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
+    return refuse_encoding(value_bits);
+  }
+  const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
+  if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
+    return Refusal{"columns: a slice spans more than " + std::to_string(layout.column_bits) + " bits"};
+  }
+  synchronize(device, stream);
+  return sliced;
+}
+
+template <class T>
+bool SlicedMatrix<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
+  // To encode values, it must be known which slots are padding.
+  Array<std::int32_t> again;
+  if (columns.bits < 32 && !values.in_full()) again = Array<std::int32_t>(static_cast<std::size_t>(slots), place);
+  auto& full = columns.bits < 32 ? again : columns.full;
+  return refill_values(values, static_cast<std::size_t>(slots), full.data(), place, stream,
+                       [&](Array<T>& to, Stream on) { fill(matrix, *this, full, to, place, on); });
+}
+
+template <class T>
+void SlicedMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, Stream stream) const {
+  if (rows == 0) return;
+  on_backend(
+      place, [&] { host::multiply(*this, alpha, x, beta, y); },
+      [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
+}
+
+#define AUTOSPMV_SLICED(T)         \
+  template struct SlicedMatrix<T>; \
+  template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&);
+AUTOSPMV_SLICED(float)
+AUTOSPMV_SLICED(double)
+#undef AUTOSPMV_SLICED
+
+}  // namespace autospmv::formats

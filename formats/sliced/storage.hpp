@@ -1,0 +1,84 @@
+// The sliced core: rows in slices of C, each slice stored column by column and padded to its longest row, T threads
+// a row. Formats are this with their own C, T, order of rows and rule for where a row ends: ELLR-T is a single slice
+// with row lengths, SELL-C-sigma has small slices of rows sorted by length, the regular part of HYB is a single slice
+// that is cut off at K entries.
+//
+//   C = 4, T = 1         chunk 0    chunk 1    chunk 2         A slot of thread t of row r in chunk j, relative
+//   row 0: a b           a c d e    b . . f    . . . g         to the first chunk of its slice:
+//   row 1: c                                                       j C T + r T + t
+//   row 2: d                                                   so that the threads of a warp always read
+//   row 3: e f g                                               neighbouring slots.
+//
+// Padding never takes part in a product: its column is -1, or the row's length ends before it. Columns and values may
+// be stored in fewer bits (formats/common/encoding/encoding.hpp): 16-bit columns count from the smallest of the slice,
+// 8-bit ones from the smallest of the chunk.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/machine/array.hpp"
+#include "core/matrix/csr.hpp"
+#include "formats/common/encoding/encoding.hpp"
+#include "formats/format.hpp"
+
+namespace autospmv::formats {
+
+struct SlicedLayout {
+  static constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
+  static constexpr int full_bits = 64;
+
+  std::int64_t slice_rows = 32;     ///< C, on the host 1 or a multiple of 8; 0: one slice of all rows, rounded up to 16
+  std::int64_t threads = 1;         ///< T, a power of two up to 32; on the host 1 but for one slice with lengths
+  std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
+  std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
+  std::int64_t whole_chunks = 1;    ///< CUDA: slices of more than half so many chunks are widened to a multiple of it
+  bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
+  int block = 256;                  ///< CUDA: threads a block
+  std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
+  int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
+  int column_bits = 32;             ///< 32; 16 or 8 where slices are small
+  int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
+};
+
+/// What is stored; every array lies in the memory of the place it was built at.
+template <class T>
+struct SlicedMatrix {
+  SlicedLayout layout;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t slices = 0;
+  std::int64_t slice_rows = 0;  ///< C
+  std::int64_t slots = 0;
+  Array<std::int32_t> slice_chunks;  ///< slices + 1 offsets, in chunks of C x T slots
+  Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
+  Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
+  EncodedColumns columns;            ///< one a slot
+  EncodedValues<T> values;
+
+  // As formats/common/operators.hpp has it.
+  void multiply(T alpha, const T* x, T beta, T* y, Place place, Stream stream) const;
+  [[nodiscard]] bool refresh(const CsrView<T>& matrix, Place place, Stream stream);
+  [[nodiscard]] bool takes_any_values() const { return values.in_full(); }
+  [[nodiscard]] std::int64_t bytes() const {
+    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + columns.bytes() + values.bytes();
+  }
+};
+
+/// Bytes of a layout with so many slots in all; also what one product reads of it.
+template <class T>
+double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots) {
+  const auto count = static_cast<double>(rows);
+  const double slices = layout.slice_rows > 0 ? count / static_cast<double>(layout.slice_rows) : 1;
+  const double per_row = (layout.sort_window > 1 ? 4 : 0) + (layout.keep_lengths ? 4 : 0);
+  const double bases = layout.column_bits < 32 ? slices : 0;
+  const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
+  return slots * bits / 8 + count * per_row + (slices + 2 + bases) * 4;
+}
+
+/// Converts, or refuses storage that is too large. Complete when it returns.
+template <class T>
+Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device);
+
+}  // namespace autospmv::formats

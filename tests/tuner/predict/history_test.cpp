@@ -1,0 +1,177 @@
+#include "tuner/predict/history.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "features/recorded.hpp"
+#include "tests/tuner/predict/recorded.hpp"
+#include "tuner/predict/predictor.hpp"
+
+namespace autospmv {
+namespace {
+
+CostModel default_model() { return testing::model_of(testing::gpu_recording()); }
+
+TEST(Distance, CountsParametersThatDiffer) {
+  const Params base{{"T", 8}, {"block", 256}};
+  EXPECT_EQ(distance(base, base), 0);
+  EXPECT_EQ(distance(base, {{"T", 16}, {"block", 256}}), 0.5);
+  EXPECT_EQ(distance(base, {{"T", 0}, {"block", 256}}), 1) << "0 is a way of its own";
+  EXPECT_EQ(distance(base, {{"block", 256}}), 1);
+  EXPECT_EQ(distance({{"block", 256}}, base), 1);
+  EXPECT_EQ(distance(base, {{"T", 1 << 20}, {"block", 256}}), 1.5) << "no parameter counts for more";
+  EXPECT_EQ(distance({{"a", 1}}, {{"b", 1}}), 2);
+}
+
+TEST(History, KnowsWhatWasMeasuredAtTheSamePlace) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto device = testing::gpu_recording().device;
+  const auto history = testing::history_of<double>(records, device, default_model());
+  EXPECT_EQ(history->matrices(), records.size());
+
+  // As if it were another matrix of the same features.
+  const auto& record = records.front();
+  const auto features = features_of_record(record.matrix.features);
+  const auto near = history->near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours().empty());
+  EXPECT_EQ(near.neighbours().front().label, record.matrix.label);
+  EXPECT_NEAR(near.neighbours().front().weight, 1, 1e-9);
+  for (std::size_t i = 1; i < near.neighbours().size(); ++i) {
+    EXPECT_LE(near.neighbours()[i].weight, near.neighbours()[i - 1].weight);
+  }
+  // Its own trials weigh most, so that predictions are near them.
+  double error = 0;
+  int count = 0;
+  for (const auto& trial : record.trials) {
+    const auto* format = find_format<double>(trial.candidate.format);
+    const auto cost = format == nullptr ? Result<Cost>(Refusal{"unknown"})
+                                        : format->predict(*features, trial.candidate.params, device);
+    if (!cost) continue;
+    const auto prediction = near.predict(trial.candidate.format, trial.candidate.params, *cost, 1e6);
+    EXPECT_EQ(prediction.tier, Tier::neighbour);
+    error += std::abs(std::log2(trial.measurement.warm.median / prediction.seconds));
+    ++count;
+  }
+  ASSERT_GT(count, 20);
+  EXPECT_LT(error / count, 0.5);
+}
+
+TEST(History, AMatrixIsNotPredictedFromItself) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto device = testing::gpu_recording().device;
+  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto near = history->near(*features, records.front().key.pattern);
+  for (const auto& neighbour : near.neighbours()) {
+    EXPECT_NE(neighbour.label, records.front().matrix.label);
+  }
+}
+
+TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
+  std::set<std::string> read;
+  std::string nearest;
+  const auto trials_of = [&](const TrialKey& key) {
+    EXPECT_TRUE(read.insert(key.pattern.text()).second) << "read before";
+    const auto at = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.key == key; });
+    return key.pattern.text() == nearest ? std::vector<TrialRecord>{} : at->trials;
+  };
+  const auto& record = records.front();
+  const auto features = features_of_record(record.matrix.features);
+  nearest = record.key.pattern.text();
+  const History<double> history(matrices, trials_of, testing::gpu_recording().device, default_model());
+  EXPECT_TRUE(read.empty());
+  const auto near = history.near(*features, Fingerprint{});
+  EXPECT_EQ(read.size(), near.neighbours().size() + 1)
+      << "one without trials says nothing, and another takes its place";
+  EXPECT_LT(read.size(), records.size() / 2);
+  for (const auto& neighbour : near.neighbours()) EXPECT_NE(neighbour.label, record.matrix.label);
+  const auto again = history.near(*features, Fingerprint{});
+  EXPECT_EQ(again.neighbours().size(), near.neighbours().size());
+}
+
+TEST(History, ServesManyThreads) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, default_model());
+  std::vector<double> sums(records.size());
+  const auto sum_of = [&](std::size_t at) {
+    const auto& record = records[at];
+    const auto near = history->near(*features_of_record(record.matrix.features), record.key.pattern);
+    double sum = 0;
+    for (const auto& trial : record.trials) {
+      sum += near.correction(trial.candidate.format, trial.candidate.params).log_time;
+    }
+    return sum;
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(5);
+  threads.emplace_back([&] {
+    while (history->prefetch()) {
+    }
+  });
+  std::atomic<std::size_t> next = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (auto at = next++; at < records.size(); at = next++) sums[at] = sum_of(at);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    EXPECT_NEAR(sums[at], sum_of(at), 1e-9 * (1 + std::abs(sums[at]))) << records[at].matrix.label;
+  }
+}
+
+// Else whatever is new would look faster than all that is known.
+TEST(History, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto correction = history->near(*features, {}).correction("no such format", {});
+  EXPECT_EQ(correction.tier, Tier::model);
+  int better = 0;
+  int worse = 0;
+  for (const auto* format : all_formats<double>()) {
+    const auto& name = format->info().name;
+    const auto known = history->near(*features, {}).correction(name, {{"no such parameter", 1}});
+    if (known.log_time == correction.log_time) continue;
+    ++(known.log_time < correction.log_time ? better : worse);
+  }
+  EXPECT_GT(better, 5) << "formats that reach more of what the model says";
+  EXPECT_GT(worse, 5) << "formats that reach less of it";
+  EXPECT_EQ(correction.deviation, 1);
+}
+
+TEST(History, SiblingsCountLessAndSaySo) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  auto device = testing::gpu_recording().device;
+  device.name = "another";
+  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto near = history->near(*features, Fingerprint{});
+  ASSERT_FALSE(near.neighbours().empty());
+  EXPECT_LT(near.neighbours().front().weight, 0.5);
+  const auto& candidate = records.front().trials.front().candidate;
+  EXPECT_EQ(near.correction(candidate.format, candidate.params).tier, Tier::sibling);
+}
+
+TEST(History, WithoutRecordsThereIsOnlyTheModel) {
+  const auto history = testing::history_of<double>({}, testing::gpu_recording().device, default_model());
+  const auto near = history->near(Features{}, Fingerprint{});
+  const auto correction = near.correction("csr_scalar", {});
+  EXPECT_EQ(correction.tier, Tier::model);
+  EXPECT_EQ(correction.log_time, 0);
+  // Of another type of values there are none either.
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  EXPECT_EQ(testing::history_of<float>(records, testing::gpu_recording().device, default_model())->matrices(), 0U);
+}
+
+}  // namespace
+}  // namespace autospmv

@@ -1,0 +1,114 @@
+// Trials that an NVIDIA H200 and two threads of an AMD EPYC gave, every candidate of generated matrices in double: what
+// searches are replayed on.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "db/database.hpp"
+#include "io/archive.hpp"
+#include "tuner/predict/history.hpp"
+
+namespace autospmv::testing {
+
+/// Where trials were recorded.
+struct Recording {
+  std::string file;  ///< in tests/tuner/recorded
+  Device device;     ///< as far as formats ask
+  double bandwidth = 0;
+};
+
+inline const Recording& gpu_recording() {
+  static const Recording recording = [] {
+    Device device;
+    device.backend = Backend::cuda;
+    device.name = "NVIDIA H200";
+    device.multiprocessors = 132;
+    device.memory_bytes = std::int64_t{140} << 30;
+    device.cache_bytes = std::int64_t{60} << 20;
+    device.threads_of_multiprocessor = 2048;
+    device.blocks_of_multiprocessor = 32;
+    device.shared_bytes_of_multiprocessor = 228 << 10;
+    device.shared_bytes_of_block = 227 << 10;
+    return Recording{"h200_double.txt.xz", device, 4.13e12};
+  }();
+  return recording;
+}
+
+inline const Recording& host_recording() {
+  static const Recording recording = [] {
+    Device device;
+    device.name = "AMD EPYC, 2 threads";
+    device.multiprocessors = 2;
+    device.memory_bytes = std::int64_t{8} << 30;
+    device.cache_bytes = std::int64_t{32} << 20;
+    return Recording{"host_double.txt.xz", device, 5e10};
+  }();
+  return recording;
+}
+
+/// The cost model by itself.
+inline CostModel model_of(const Recording& recording) {
+  return {recording.device, recording.bandwidth, default_coefficients(recording.device.backend)};
+}
+
+struct Recorded : RecordedMatrix {
+  std::vector<TrialRecord> trials;
+};
+
+/// Of each matrix a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials, "trial FORMAT PARAMS
+/// MICROSECONDS SETUP BYTES", apart by tabs and spaces.
+inline std::vector<Recorded> recorded_matrices(const Recording& recording) {
+  const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/" + recording.file);
+  std::istringstream lines(std::string(text.begin(), text.end()));
+  std::vector<Recorded> records;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string kind;
+    std::getline(fields, kind, '\t');
+    if (kind == "matrix") {
+      auto& record = records.emplace_back();
+      // A pattern that is no other's.
+      record.key.pattern = *Fingerprint::parse(std::string(28, '0') + std::to_string(1000 + records.size()));
+      record.key.backend = name_of(recording.device.backend);
+      record.key.device = recording.device.name;
+      std::getline(fields, record.matrix.label, '\t');
+      std::getline(fields, record.key.value_type, '\t');
+      for (std::string feature; fields >> feature;) {
+        const auto equals = feature.find('=');
+        record.matrix.features.emplace_back(feature.substr(0, equals), std::stod(feature.substr(equals + 1)));
+      }
+    } else {
+      auto& trial = records.back().trials.emplace_back();
+      std::string params;
+      std::getline(fields, trial.candidate.format, '\t');
+      std::getline(fields, params, '\t');
+      trial.candidate.params = *Params::parse(params);
+      auto& m = trial.measurement;
+      m.outcome = Outcome::passed;
+      fields >> m.warm.median >> m.setup_seconds >> m.bytes;
+      m.warm.median *= 1e-6;
+      m.setup_seconds *= 1e-6;
+      m.warm.samples = 3;
+    }
+  }
+  return records;
+}
+
+/// The history of those records, which outlive it.
+template <class T>
+std::shared_ptr<const History<T>> history_of(const std::vector<Recorded>& records, const Device& device,
+                                             const CostModel& model) {
+  const auto trials_of = [&records](const TrialKey& key) {
+    const auto at = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.key == key; });
+    return at == records.end() ? std::vector<TrialRecord>{} : at->trials;
+  };
+  const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
+  return std::make_shared<const History<T>>(matrices, trials_of, device, model);
+}
+
+}  // namespace autospmv::testing

@@ -1,0 +1,34 @@
+#include "tuner/context/prospects.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tuner/measure/first_launch.hpp"
+
+namespace autospmv {
+
+template <Scalar T>
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
+                                   std::span<const FormatChoice> only, Choices choices) {
+  auto prospects =
+      all_prospects<T>(features, service.device(), service.history<T>()->near(features, key.pattern), only, choices);
+  for (const auto& suspect : service.database().suspects(key)) {
+    for (auto& prospect : prospects) {
+      if (prospect.candidate != suspect.candidate || !prospect.admitted()) continue;
+      prospect.doubted = true;
+      if (suspect.deaths < fatal_deaths) continue;
+      prospect.refusal = std::to_string(suspect.deaths) + " processes died while launching it";
+      service.warn(suspect.candidate.text() + " is skipped: " + prospect.refusal);
+    }
+  }
+  std::stable_partition(prospects.begin(), prospects.end(), [](const Prospect& prospect) { return !prospect.doubted; });
+  return prospects;
+}
+
+template std::vector<Prospect> prospects_of<float>(const Features&, const TrialKey&, const Service&,
+                                                   std::span<const FormatChoice>, Choices);
+template std::vector<Prospect> prospects_of<double>(const Features&, const TrialKey&, const Service&,
+                                                    std::span<const FormatChoice>, Choices);
+
+}  // namespace autospmv

@@ -1,0 +1,18 @@
+// What could be tried on a matrix, as far as a context knows.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tuner/context/service.hpp"
+#include "tuner/search/candidates.hpp"
+
+namespace autospmv {
+
+/// Every candidate on a matrix of these features, or those that are named or likely, as all_prospects() has them;
+/// suspects come last, doubted, and are refused where too many processes died of them.
+template <Scalar T>
+std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
+                                   std::span<const FormatChoice> only = {}, Choices choices = Choices::all);
+
+}  // namespace autospmv

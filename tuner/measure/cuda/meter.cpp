@@ -1,0 +1,178 @@
+#include "tuner/measure/cuda/meter.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "core/cuda/check.hpp"
+#include "core/machine/array.hpp"
+
+namespace autospmv::cuda {
+
+namespace {
+
+constexpr int most_repetitions = 100;
+
+class Events {
+ public:
+  Events() {
+    check(cudaEventCreate(&start_));
+    check(cudaEventCreate(&stop_));
+  }
+  ~Events() {
+    ignore(cudaEventDestroy(start_));
+    ignore(cudaEventDestroy(stop_));
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  /// Seconds between two points of the stream's order, around what `work` gives it.
+  template <class Work>
+  double time(Stream stream, const Work& work) {
+    record_around(stream, cudaEventRecordDefault, work);
+    return elapsed();
+  }
+
+  /// Records them before and after the work; with cudaEventRecordExternal, as nodes of the graph that is captured.
+  template <class Work>
+  void record_around(Stream stream, unsigned flags, const Work& work) {
+    check(cudaEventRecordWithFlags(start_, stream.handle, flags));
+    work();
+    check(cudaEventRecordWithFlags(stop_, stream.handle, flags));
+  }
+
+  /// Waits for the second.
+  [[nodiscard]] double elapsed() const {
+    check(cudaEventSynchronize(stop_));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+// A stream to capture. A product that is being captured for the first time may set something up in the setup stream,
+// which must not be the one that is captured.
+class OwnStream {
+ public:
+  explicit OwnStream(const Device& device) {
+    check(cudaStreamCreateWithFlags(&stream_.handle, cudaStreamNonBlocking));
+    order_after(device, stream_, setup_stream(device));
+  }
+  // What products read is released in the order of the setup stream.
+  ~OwnStream() {
+    ignore(cudaStreamSynchronize(stream_.handle));
+    ignore(cudaStreamDestroy(stream_.handle));
+  }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  [[nodiscard]] Stream get() const { return stream_; }
+
+ private:
+  Stream stream_;
+};
+
+// Repetitions of a launch, captured once and replayed. The events lie within the graph, so that the start of a replay
+// is not in the time.
+class Graph {
+ public:
+  Graph(const Launch& launch, int repetitions, Events& events, Stream stream) {
+    check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
+    try {
+      events.record_around(stream, cudaEventRecordExternal, [&] {
+        for (int i = 0; i < repetitions; ++i) launch(stream);
+      });
+    } catch (...) {
+      cudaGraph_t broken = nullptr;
+      ignore(cudaStreamEndCapture(stream.handle, &broken));
+      if (broken != nullptr) ignore(cudaGraphDestroy(broken));
+      throw;
+    }
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream.handle, &graph));
+    const auto status = cudaGraphInstantiate(&executable_, graph, 0);
+    ignore(cudaGraphDestroy(graph));
+    check(status);
+  }
+  ~Graph() { ignore(cudaGraphExecDestroy(executable_)); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void replay(Stream stream) const { check(cudaGraphLaunch(executable_, stream.handle)); }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class CudaTimedProduct final : public TimedProduct {
+ public:
+  CudaTimedProduct(const Device& device, Launch launch, double sample_seconds, bool capturable)
+      : own_stream_(device), stream_(own_stream_.get()), launch_(std::move(launch)) {
+    launch_(stream_);
+    const double once = events_.time(stream_, [&] { launch_(stream_); });
+    repetitions_ = std::clamp(static_cast<int>(sample_seconds / std::max(once, 1e-7)), 2, most_repetitions);
+    if (capturable) graph_ = std::make_unique<Graph>(launch_, repetitions_, graph_events_, stream_);
+  }
+
+  Sample warm_sample() override {
+    launch_(stream_);  // finds in the cache what others have left there
+    if (!graph_) return loop_sample();
+    graph_->replay(stream_);
+    return {graph_events_.elapsed() / repetitions_};
+  }
+
+  Sample loop_sample() override {
+    const double seconds = events_.time(stream_, [&] {
+      for (int i = 0; i < repetitions_; ++i) launch_(stream_);
+    });
+    return {seconds / repetitions_};
+  }
+
+  Sample cold_sample(CacheFlusher& flusher) override {
+    // While the device is busy overwriting its cache, the host queues the events and the product: no launch gap
+    // falls between the events.
+    flusher.flush(stream_);
+    return {events_.time(stream_, [&] { launch_(stream_); })};
+  }
+
+ private:
+  OwnStream own_stream_;
+  Stream stream_;
+  Launch launch_;
+  Events events_;
+  Events graph_events_;
+  std::unique_ptr<Graph> graph_;  // none of what cannot be captured
+  int repetitions_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
+                                                 bool capturable) {
+  const DeviceScope scope(device);
+  return std::make_unique<CudaTimedProduct>(device, std::move(launch), sample_seconds, capturable);
+}
+
+double measure_copy_bandwidth(const Device& device) {
+  const DeviceScope scope(device);
+  const auto stream = setup_stream(device);
+  CopiedArrays copied(static_cast<std::size_t>(std::max<std::int64_t>(8 * device.cache_bytes, std::int64_t{1} << 29)),
+                      device);
+  auto& from = copied.from;
+  auto& to = copied.to;
+  const auto size = from.size();
+  fill_bytes(from.data(), 1, size, device, stream);
+  Events events;
+  std::vector<double> samples;
+  for (int round = 0; round < 12; ++round) {
+    const double seconds = events.time(stream, [&] { copy_bytes(to.data(), from.data(), size, device, stream); });
+    if (round > 1) samples.push_back(seconds);
+  }
+  return 2.0 * static_cast<double>(size) / summarize(samples).median;
+}
+
+}  // namespace autospmv::cuda

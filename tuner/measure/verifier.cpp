@@ -1,0 +1,131 @@
+#include "tuner/measure/verifier.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/verify/long_rows.hpp"
+#include "core/verify/magnitude.hpp"
+#include "tuner/measure/meter.hpp"
+
+namespace autospmv {
+
+namespace {
+
+// Digits in each of them, so that one that is applied twice, left out or applied to the other's vector tells.
+constexpr double some_alpha = -0.7;
+constexpr double some_beta = 0.6;
+
+// The power of two that keeps the largest values this far from where they overflow or underflow, which leaves room for
+// sums of as many as there can be.
+template <class T>
+int exponent_of_scale(double largest) {
+  constexpr int room = 64;
+  using Limits = std::numeric_limits<T>;
+  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+  return std::clamp(exponent, Limits::min_exponent + room, Limits::max_exponent - room) - exponent;
+}
+
+std::int64_t shares(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
+
+// Classes of columns that leave few enough terms of every long row.
+template <class T>
+std::int64_t classes_for(const std::vector<LongRow>& rows) {
+  // So that an element of x is hardly ever taken for another of its class.
+  std::int64_t classes = 4;
+  for (const auto& row : rows) {
+    classes = std::max(classes,
+                       std::min(shares(row.length * row.repeats, walk_terms<T>), shares(row.length, strict_terms<T>)));
+  }
+  return classes;
+}
+
+}  // namespace
+
+template <class T>
+Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed)
+    : matrix_(matrix), place_(device), probe_(matrix.cols, matrix.rows, device), watch_(make_stopwatch(device)) {
+  const double largest = largest_magnitude(matrix.values, matrix.nnz, place_);
+  const double scale = std::ldexp(1.0, exponent_of_scale<T>(largest));
+  // As large as a term.
+  y_ = {seed, largest > 0 ? std::ldexp(scale, std::ilogb(largest)) : 1};
+  add_check({mix64(seed), scale}, false, {});
+  add_check({mix64(seed + 1), scale}, true, {});
+  const auto rows = long_rows(matrix, strict_terms<T>, place_);
+  if (!rows.empty()) {
+    const auto on_device = Array<LongRow>::copy_of(rows, place_);
+    const auto classes = classes_for<T>(rows);
+    for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
+      add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device);
+    }
+  }
+  prepare(checks_.front().x, T{0});
+}
+
+template <class T>
+void Verifier<T>::add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows) {
+  Check check{x, scaled ? static_cast<T>(some_alpha) : T{1}, scaled ? static_cast<T>(some_beta) : T{0}, {}};
+  prepare(x, check.beta);
+  check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows);
+  checks_.push_back(std::move(check));
+}
+
+template <class T>
+void Verifier<T>::prepare(const RandomVector& x, T beta) {
+  probe_.prepare(x, beta == T{0} ? std::nullopt : std::optional(y_));
+}
+
+template <class T>
+void Verifier<T>::multiply(const Operator<T>& op, const Check& check) {
+  prepare(check.x, check.beta);
+  const auto stream = setup_stream(place_);
+  watch_->start(stream);
+  op.apply(check.alpha, x(), check.beta, y(), stream);
+  watch_->stop(stream);
+}
+
+template <class T>
+std::string Verifier<T>::fault_of(const Check& check, Measurement& measurement) {
+  const auto findings = probe_.look(check.reference);
+  const auto& comparison = findings.comparison;
+  measurement.worst_error = std::max(measurement.worst_error, comparison.worst_error);
+  if (!comparison.passed()) {
+    return std::to_string(comparison.wrong_rows) + " rows, the first of them " + std::to_string(comparison.first_wrong);
+  }
+  if (!findings.y_guards_intact) return "wrote outside of y";
+  return findings.x_intact ? "" : "changed x";
+}
+
+// The first product of a kernel in a process loads it, which may take longer than any product: only a second one
+// counts.
+template <class T>
+bool Verifier<T>::is_slow(const Operator<T>& op, double limit) {
+  multiply(op, checks_.front());
+  synchronize(place_, setup_stream(place_));
+  return watch_->seconds() > limit;
+}
+
+template <class T>
+void Verifier<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
+  measurement.outcome = Outcome::passed;
+  measurement.worst_error = 0;
+  double first_seconds = 0;
+  for (const auto& check : checks_) {
+    multiply(op, check);
+    measurement.detail = fault_of(check, measurement);
+    if (!measurement.detail.empty()) {
+      measurement.outcome = Outcome::wrong_answer;
+      break;
+    }
+    if (&check == &checks_.front()) first_seconds = watch_->seconds();
+  }
+  if (measurement.outcome == Outcome::passed && first_seconds > limit && is_slow(op, limit)) {
+    measurement.warm = summarize({watch_->seconds()});
+  }
+  prepare(checks_.front().x, T{0});
+}
+
+template class Verifier<float>;
+template class Verifier<double>;
+
+}  // namespace autospmv

@@ -1,0 +1,62 @@
+#include "tuner/online/trial_builder.hpp"
+
+#include <exception>
+#include <random>
+
+#include "core/error.hpp"
+#include "tuner/measure/clock.hpp"
+#include "tuner/measure/conversion.hpp"
+#include "tuner/measure/first_launch.hpp"
+
+namespace autospmv {
+
+template <class T>
+std::unique_ptr<Operator<T>> TrialBuilder<T>::build(const Prospect& prospect, Verification verification, double limit,
+                                                    Database& database, const TrialKey& key, Measurement& measurement) {
+  FirstLaunch launch(database, key, prospect.candidate);
+  std::unique_ptr<Operator<T>> op;
+  try {
+    op = convert(matrix_->on(device_), prospect.candidate, device_, formats_, measurement);
+    if (op != nullptr && verification == Verification::due) verify(*op, measurement, limit);
+    if (measurement.warm.samples > 0) op.reset();
+  } catch (const std::exception& error) {
+    op.reset();
+    note_failure(measurement, error);
+    // A sticky error would fail every later trial too.
+    synchronize(device_, setup_stream(device_));
+  }
+  launch.survive();
+  if (measurement.outcome != Outcome::passed) op.reset();
+  return op;
+}
+
+template <class T>
+double TrialBuilder<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
+  const auto verifier = this->verifier();
+  const auto start = Clock::now();
+  verifier->verify(op, measurement, limit);
+  return seconds_since(start);
+}
+
+template <class T>
+std::shared_ptr<Verifier<T>> TrialBuilder<T>::verifier() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (verifier_) return verifier_;
+  }
+  auto made = std::make_shared<Verifier<T>>(matrix_->on(device_), device_, std::random_device{}());
+  const std::scoped_lock lock(mutex_);
+  verifier_ = made;
+  return made;
+}
+
+template <class T>
+void TrialBuilder<T>::forget_references() {
+  const std::scoped_lock lock(mutex_);
+  verifier_.reset();
+}
+
+template class TrialBuilder<float>;
+template class TrialBuilder<double>;
+
+}  // namespace autospmv

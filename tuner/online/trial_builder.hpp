@@ -1,0 +1,53 @@
+// From a candidate to an operator that gives the right product, beside the products of the caller.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/matrix/matrix_data.hpp"
+#include "core/trial.hpp"
+#include "db/database.hpp"
+#include "tuner/measure/verifier.hpp"
+#include "tuner/search/candidates.hpp"
+
+namespace autospmv {
+
+enum class Verification : std::uint8_t { due, done_before };
+
+/// Called with the values of the matrix held, by one thread at a time.
+template <class T>
+class TrialBuilder {
+ public:
+  TrialBuilder(std::shared_ptr<const MatrixData<T>> matrix, const Device& device, FormatLookup<T> formats)
+      : matrix_(std::move(matrix)), device_(device), formats_(std::move(formats)) {}
+
+  /// Converts and verifies it, and notes what came of that; nullptr unless it passed. Where the product that verifies
+  /// it takes longer than `limit` seconds, that is its measurement, and it is not returned either. Throws DeviceError
+  /// only where the device no longer answers.
+  [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Verification verification, double limit,
+                                                   Database& database, const TrialKey& key, Measurement& measurement);
+
+  /// Verifies an operator that there is. Seconds that took, without the reference products.
+  double verify(const Operator<T>& op, Measurement& measurement,
+                double limit = std::numeric_limits<double>::infinity());
+
+  /// The values are others now, or nothing is tried any more. From any thread.
+  void forget_references();
+
+ private:
+  [[nodiscard]] std::shared_ptr<Verifier<T>> verifier();
+
+  std::shared_ptr<const MatrixData<T>> matrix_;
+  Device device_;
+  FormatLookup<T> formats_;
+  std::mutex mutex_;
+  std::shared_ptr<Verifier<T>> verifier_;  // guarded by mutex_; nullptr where the values have changed
+};
+
+extern template class TrialBuilder<float>;
+extern template class TrialBuilder<double>;
+
+}  // namespace autospmv

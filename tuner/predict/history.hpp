@@ -1,0 +1,100 @@
+// Past trials of other matrices. For every candidate that was tried, the logged ratio of its measured time to what the
+// cost model predicted is kept with the features of the matrix; on a new matrix the prediction is expected to be off by
+// as much as it was, for the candidate and its kin of other parameters, on the nearest known matrices: kernel
+// regression (Nadaraya 1964, Watson 1964) in standardized features and parameters.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "features/features.hpp"
+#include "tuner/predict/cost_model.hpp"
+#include "tuner/predict/position.hpp"
+#include "tuner/predict/predictor.hpp"
+
+namespace autospmv {
+
+/// Of matrices on devices of one backend. Their features are read at once, trials of a matrix when it
+/// first is a neighbour: of thousands of matrices a handful matters. Safe from many threads. T is that of the matrices'
+/// values: others say nothing.
+template <class T>
+class History : public std::enable_shared_from_this<History<T>> {
+ public:
+  /// Gives the passed trials of a known matrix.
+  using TrialsOf = std::function<std::vector<TrialRecord>(const TrialKey&)>;
+
+  /// Takes the records of this T; those of other devices count less. Formats that are not known here, and matrices
+  /// whose features are not all there, are passed over.
+  History(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device, const CostModel& model);
+
+  [[nodiscard]] std::size_t matrices() const { return matrices_.size(); }
+
+  /// What predicts the times of candidates on a matrix of these features, from all but the trials of this pattern.
+  /// Keeps a history alive that is shared, and lives no longer than any other.
+  [[nodiscard]] Predictor near(const Features& features, const Fingerprint& pattern) const;
+
+  /// Reads the trials of one more matrix before they are asked for; false when all are read, or as many as are worth
+  /// the memory.
+  bool prefetch() const;
+
+ private:
+  struct PastMatrix {
+    TrialKey key;
+    std::string label;
+    Features features;
+    Position position{};
+    bool sibling = false;
+  };
+  /// Logged ratios of one trial, as they were read.
+  struct ReadRatio {
+    Candidate candidate;
+    double log_time = 0;
+    double log_setup = 0;
+  };
+  /// The same as they are kept.
+  struct LogRatio {
+    std::size_t format = 0;
+    std::size_t choice = 0;  ///< which of the format
+    const Params* params = nullptr;
+    double log_time = 0;
+    double log_setup = 0;
+  };
+  /// Every choice of parameters of a format that was met, once; they stay where they are.
+  struct TriedParams {
+    std::string_view format;
+    std::map<Params, std::size_t> index;
+  };
+
+  void standardize();
+  [[nodiscard]] std::vector<Predictor::Neighbour> by_distance(const Position& here, const Fingerprint& pattern) const;
+  [[nodiscard]] std::vector<ReadRatio> read_ratios(const PastMatrix& known) const;
+  const std::vector<LogRatio>& ratios_of(std::size_t matrix) const;
+  const std::vector<LogRatio>& keep(std::size_t matrix, const std::vector<ReadRatio>& read) const;
+  std::size_t format_index(const std::string& format) const;
+  void add(const LogRatio& ratio, const Predictor::Neighbour& neighbour, Predictor::FormatSums& of_format) const;
+
+  TrialsOf trials_of_;
+  Device device_;
+  CostModel model_;
+  std::vector<PastMatrix> matrices_;
+  Position mean_{};
+  Position deviation_{};
+
+  mutable std::mutex mutex_;                                     ///< of what follows
+  mutable std::map<std::size_t, std::vector<LogRatio>> ratios_;  ///< by matrix
+  mutable std::map<std::string, std::size_t> formats_;           ///< where they are in tried_
+  mutable std::vector<TriedParams> tried_;                       ///< by format
+};
+
+extern template class History<float>;
+extern template class History<double>;
+
+}  // namespace autospmv

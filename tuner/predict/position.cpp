@@ -1,0 +1,93 @@
+#include "tuner/predict/position.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace autospmv {
+
+namespace {
+
+// Searched for as said in history.cpp.
+constexpr double alike_of_other_ways = 0.01422;
+
+double log2_of(double value) { return std::log2(std::max(value, 1e-9)); }
+
+}  // namespace
+
+Position position_of(const Features& f, std::size_t value_bytes) {
+  const auto rows = static_cast<double>(std::max<std::int64_t>(1, f.rows));
+  const auto cols = static_cast<double>(std::max<std::int64_t>(1, f.cols));
+  const double mean = std::max(f.npr_mean, 1e-3);
+  const auto longest = static_cast<double>(std::max<std::int64_t>(1, f.npr_max));
+  const auto values = static_cast<double>(value_bytes);
+  const double bytes = static_cast<double>(f.nnz) * (4 + values) + 4 * rows + values * (rows + cols);
+  return {log2_of(bytes),
+          log2_of(rows),
+          log2_of(cols),
+          std::log2(1 + mean),
+          std::log1p(std::sqrt(f.npr_variance) / mean),
+          log2_of(longest / mean),
+          std::log2(1 + longest),
+          static_cast<double>(f.empty_rows) / rows,
+          f.block_fill[0],
+          f.block_fill[1],
+          f.block_fill[3],
+          log2_of(std::max(1.0, f.sliced_ell_padding[1])),
+          log2_of((1 + f.slice_span_mean) / cols),
+          std::log2(1 + static_cast<double>(f.diagonals)),
+          std::log2(1 + static_cast<double>(f.npr_percentile[3])),
+          log2_of(std::max(1.0, f.slice_diagonals_mean / mean))};
+}
+
+namespace {
+
+// Calls both(x, y) for each parameter that a and b have, and one() for each that only one of them has, until one of
+// these returns false.
+template <class Both, class One>
+void for_each_param(const Params& a, const Params& b, const Both& both, const One& one) {
+  const auto left = a.values();
+  const auto right = b.values();
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < left.size() || j < right.size()) {
+    if (i < left.size() && j < right.size() && left[i].same_name(right[j])) {
+      if (!both(left[i++].value, right[j++].value)) return;
+    } else {
+      const bool only_left = j == right.size() || (i < left.size() && left[i].name < right[j].name);
+      ++(only_left ? i : j);
+      if (!one()) return;
+    }
+  }
+}
+
+}  // namespace
+
+double alikeness(const Params& a, const Params& b) {
+  double alike = 1;
+  const auto other_way = [&] { return (alike *= alike_of_other_ways) >= least_alikeness; };
+  const auto both = [&](std::int64_t x, std::int64_t y) {
+    if (x == y) return true;
+    if (x <= 0 || y <= 0) return other_way();
+    const double ratio = static_cast<double>(std::min(x, y)) / static_cast<double>(std::max(x, y));
+    const double square = ratio * ratio;
+    return (alike *= square * square) >= least_alikeness;
+  };
+  for_each_param(a, b, both, other_way);
+  return alike;
+}
+
+double distance(const Params& a, const Params& b) {
+  constexpr double most_of_a_parameter = 1.5;
+  double sum = 0;
+  const auto both = [&](std::int64_t x, std::int64_t y) {
+    if (x == y) return true;
+    const auto ratio = static_cast<double>(x) / static_cast<double>(y);
+    sum += x > 0 && y > 0 ? std::min(most_of_a_parameter, std::abs(std::log2(ratio)) / 2) : 1;
+    return true;
+  };
+  for_each_param(a, b, both, [&] { return ++sum, true; });
+  return sum;
+}
+
+}  // namespace autospmv

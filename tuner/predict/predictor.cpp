@@ -1,0 +1,75 @@
+#include "tuner/predict/predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/predict/position.hpp"
+
+namespace autospmv {
+
+namespace {
+
+// How much the mean of a format counts beside neighbours, searched for as said in history.cpp.
+constexpr double mean_weight = 0.0437;
+constexpr double model_certainty = 0.016;   // searched for on a processor, where the model is good
+constexpr double least_weight = 0.0003179;  // of neighbours, for what they say to be more than the mean
+constexpr double mean_variance = 0.3757;    // of what a format does on a matrix that is like no other
+
+}  // namespace
+
+std::string_view name_of(Tier tier) {
+  switch (tier) {
+    case Tier::trial:
+      return "trial";
+    case Tier::neighbour:
+      return "neighbour";
+    case Tier::sibling:
+      return "sibling";
+    case Tier::model:
+      return "model";
+  }
+  return "unknown";
+}
+
+Predictor::Predictor(const CostModel& model) : model_(model) { unknown_.deviation = model.deviation(); }
+
+Prediction Predictor::predict(const std::string& format, const Params& params, const Cost& cost,
+                              double csr_bytes) const {
+  const auto correction = this->correction(format, params);
+  return {std::max(model_.product_seconds(cost) * std::exp(correction.log_time), model_.memory_seconds(cost)),
+          model_.conversion_seconds(cost, csr_bytes) * std::exp(correction.log_setup), correction.deviation,
+          correction.tier};
+}
+
+Correction Predictor::correction(const std::string& format, const Params& params) const {
+  const auto found = formats_.find(format);
+  if (found == formats_.end()) return unknown_;
+  const auto& of_format = found->second;
+  // What the format does on average, and what the model says by itself, the more the better it is.
+  const double model_variance = unknown_.deviation * unknown_.deviation;
+  const double model_weight = model_certainty / model_variance;
+  const double doubt = mean_weight + model_weight;
+  double weights = doubt;
+  double time = mean_weight * of_format.log_time + model_weight * unknown_.log_time;
+  double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance) +
+                  model_weight * (unknown_.log_time * unknown_.log_time + model_variance);
+  double setup = mean_weight * of_format.log_setup + model_weight * unknown_.log_setup;
+  for (const auto& sums : of_format.of_params) {
+    const double alike = alikeness(params, *sums.params);
+    if (alike < least_alikeness) continue;
+    weights += alike * sums.weight;
+    time += alike * sums.log_time;
+    square += alike * sums.square;
+    setup += alike * sums.log_setup;
+  }
+  Correction correction;
+  correction.weight = weights - doubt;
+  correction.log_time = time / weights;
+  correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
+  correction.log_setup = setup / weights;
+  // What is far away from all that is known is a guess by the mean of the format.
+  correction.tier = correction.weight < least_weight ? Tier::model : of_format.tier;
+  return correction;
+}
+
+}  // namespace autospmv
