@@ -45,11 +45,12 @@ class Interruption : public ::testing::Test {
 
   Tuned<double> tune_again(const TuneOptions& how = {}) { return tune(matrix_, Context(options_), how); }
 
-  // A candidate in the middle of those that a tuning tries, all of which are forgotten again.
+  // A candidate in the middle of those that a tuning multiplies by, all of which are forgotten again.
   Candidate one_of_many() {
     (void)tune_again();
     const auto database = Database::open(file_, {});
     auto trials = database->trials(key_);
+    std::erase_if(trials, [](const TrialRecord& trial) { return !is_timed(trial.measurement); });
     EXPECT_GT(trials.size(), 4U);
     database->forget({});
     return trials.at(trials.size() / 2).candidate;
@@ -126,7 +127,9 @@ TEST_F(Interruption, WhatWasInHandAtManyDeathsIsSkippedUntilItIsForgotten) {
   auto names = tried();
   EXPECT_EQ(std::count(names.begin(), names.end(), killer.text()), 0);
   EXPECT_EQ(warnings, std::vector{killer.text() + " is skipped: 3 processes died while launching it"});
-  EXPECT_EQ(tune_again().new_trials, 0) << "all others were tried";
+  // On a busy machine some are tried again.
+  (void)tune_again();
+  EXPECT_EQ(tried(), names) << "all others were tried";
 
   Database::open(file_, {})->forget({.only_suspects = true});
   EXPECT_GE(tune_again().new_trials, 1);
