@@ -115,20 +115,20 @@ std::vector<Claim> claims() {
        "CSR-B is the fastest of the CSR kernels where rows are short (Economics, Epidemiology)",
        {share("share of matrices with fewer than 16 nonzeros a row where it is", is_first_on_short_rows).at_least(1)},
        true,
-       {},
+       "a thread a row, CSR-R, is: caches gather for it, and fragments by 16 threads leave most of these idle",
        "fragments are no fairer shares for a few cores than rows are: CSR-R is the fastest"},
       {"6.3, Figure 12",
        "it is the slowest of them where rows are long (21.6 nonzeros and more)",
        {share("share of the other matrices where it is", is_last_on_long_rows).at_least(1)},
        true,
-       {},
+       "CSR-R, whose threads read apart, is",
        "it is slower than CSR-R and CSR-M, but not always than CSR-O"},
       {"6.3, Figure 15", "ELLPACK-R is faster than ELLPACK", speedups("ELLPACK-R", {"ELLPACK"}, {1, 1})},
       {"6.3, Figure 15",
        "the sparser the matrix, the faster is ELLPACK-R",
        {Quantity{"its GFLOP/s by a tenfold length of rows", gain_by_length}.at_most(1)},
        true,
-       {},
+       "caches: the longer the rows, the more of a matrix's reads of x are reused",
        "uneven rows slow it down, not full ones: FEM/Accelerator and Economics"}};
 }
 
