@@ -11,7 +11,7 @@
 #include "core/matrix/matrix_data.hpp"
 #include "io/load.hpp"
 #include "tools/options.hpp"
-#include "tools/report.hpp"
+#include "tools/output/report.hpp"
 #include "tuner/context/service.hpp"
 
 namespace autospmv::tools {

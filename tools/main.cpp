@@ -11,7 +11,7 @@
 #include "tools/command.hpp"
 #include "tools/interrupts.hpp"
 #include "tools/manual.hpp"
-#include "tools/report.hpp"
+#include "tools/output/report.hpp"
 
 namespace autospmv::tools {
 

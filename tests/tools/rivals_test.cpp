@@ -1,10 +1,10 @@
 // Ours against the rivals: what trials that are made up come to, and what the program says without any rival.
-#include "tools/rivals.hpp"
+#include "tools/commands/rivals.hpp"
 
 #include <cmath>
 
 #include "tests/tools/program.hpp"
-#include "tools/table.hpp"
+#include "tools/output/table.hpp"
 
 namespace autospmv::test {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "tools/table.hpp"
+#include "tools/output/table.hpp"
 
 namespace autospmv::tools {
 

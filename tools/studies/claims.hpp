@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/json.hpp"
+#include "tools/output/json.hpp"
 #include "tools/studies/study.hpp"
 
 namespace autospmv::tools {

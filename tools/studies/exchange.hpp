@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/json.hpp"
+#include "tools/output/json.hpp"
 #include "tools/studies/claims.hpp"
 
 namespace autospmv::tools {

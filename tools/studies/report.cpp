@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iostream>
 
+#include "tools/output/table.hpp"
 #include "tools/studies/claims.hpp"
 #include "tools/studies/exchange.hpp"
-#include "tools/table.hpp"
 
 namespace autospmv::tools {
 

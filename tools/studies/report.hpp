@@ -1,7 +1,7 @@
 // A study as text on standard output, and as JSON: one value a matrix and one for all of them.
 #pragma once
 
-#include "tools/json.hpp"
+#include "tools/output/json.hpp"
 #include "tools/studies/study.hpp"
 
 namespace autospmv::tools {

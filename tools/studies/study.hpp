@@ -13,7 +13,7 @@
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
 #include "features/features.hpp"
-#include "tools/record.hpp"
+#include "tools/output/record.hpp"
 
 namespace autospmv::tools {
 

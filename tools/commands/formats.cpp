@@ -6,8 +6,8 @@
 #include "formats/format.hpp"
 #include "io/generators.hpp"
 #include "tools/command.hpp"
-#include "tools/json.hpp"
-#include "tools/table.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/table.hpp"
 
 namespace autospmv::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/table.hpp"
+#include "tools/output/table.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include "io/matrix_market.hpp"
 #include "tools/command.hpp"
 #include "tools/input.hpp"
-#include "tools/json.hpp"
+#include "tools/output/json.hpp"
 
 namespace autospmv::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/report.hpp"
+#include "tools/output/report.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

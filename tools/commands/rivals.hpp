@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/trial.hpp"
-#include "tools/json.hpp"
-#include "tools/record.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/record.hpp"
 
 namespace autospmv::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/fit.hpp"
+#include "tools/commands/fit.hpp"
 
 #include <iostream>
 #include <map>
@@ -9,8 +9,8 @@
 #include "features/recorded.hpp"
 #include "formats/sizes.hpp"
 #include "tools/input.hpp"
-#include "tools/json.hpp"
-#include "tools/table.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/table.hpp"
 #include "tuner/predict/cost_model.hpp"
 #include "tuner/predict/recorded_costs.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "tools/command.hpp"
 #include "tools/input.hpp"
-#include "tools/json.hpp"
-#include "tools/record.hpp"
-#include "tools/table.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/record.hpp"
+#include "tools/output/table.hpp"
 
 namespace autospmv::tools {
 

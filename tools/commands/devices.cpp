@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "tools/command.hpp"
-#include "tools/json.hpp"
-#include "tools/table.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/table.hpp"
 
 namespace autospmv::tools {
 

@@ -7,10 +7,10 @@
 #include "core/printable.hpp"
 #include "db/database.hpp"
 #include "tools/command.hpp"
-#include "tools/fit.hpp"
+#include "tools/commands/fit.hpp"
 #include "tools/input.hpp"
-#include "tools/json.hpp"
-#include "tools/table.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/table.hpp"
 #include "tuner/objective.hpp"
 
 namespace autospmv::tools {

@@ -5,7 +5,7 @@
 
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
-#include "tools/record.hpp"
+#include "tools/output/record.hpp"
 
 namespace autospmv::tools {
 

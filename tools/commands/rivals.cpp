@@ -1,4 +1,4 @@
-#include "tools/rivals.hpp"
+#include "tools/commands/rivals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "formats/format.hpp"
+#include "tools/output/table.hpp"
 #include "tools/studies/study.hpp"
-#include "tools/table.hpp"
 
 namespace autospmv::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/record.hpp"
+#include "tools/output/record.hpp"
 
 #include <algorithm>
 #include <cmath>

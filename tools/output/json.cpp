@@ -1,4 +1,4 @@
-#include "tools/json.hpp"
+#include "tools/output/json.hpp"
 
 #include <iostream>
 

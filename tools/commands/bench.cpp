@@ -7,12 +7,12 @@
 #include "core/error.hpp"
 #include "formats/format.hpp"
 #include "tools/command.hpp"
+#include "tools/commands/rivals.hpp"
 #include "tools/input.hpp"
-#include "tools/json.hpp"
-#include "tools/record.hpp"
-#include "tools/rivals.hpp"
+#include "tools/output/json.hpp"
+#include "tools/output/record.hpp"
+#include "tools/output/table.hpp"
 #include "tools/studies/run.hpp"
-#include "tools/table.hpp"
 
 namespace autospmv::tools {
 
