@@ -3,19 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <autospmv/autospmv.hpp>
 
-#include "features/longest_row.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/context/keys.hpp"
 #include "tuner/context/prospects.hpp"
 #include "tuner/objective.hpp"
-#include "tuner/search/search.hpp"
 
 namespace autospmv {
 namespace {
@@ -244,57 +240,6 @@ TEST(EffortMark, TellsWhatAShortListLeftOut) {
   EXPECT_EQ(effort_mark(Effort::exhaustive, {.capture = false}), "exhaustive") << "it tries all of them either way";
 }
 
-TEST(AllProspects, AreThereForASearch) {
-  const auto matrix = make_matrix<double>("gen:pde:10");
-  const auto features = extract_features(data_of(matrix).on({}), Place{});
-  const auto prospects = all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()));
-  const auto few = make_search(prospects, Effort::measure, {});
-  const auto admitted =
-      std::count_if(prospects.begin(), prospects.end(), [](const Prospect& p) { return p.admitted(); });
-  EXPECT_LT(admitted, static_cast<std::ptrdiff_t>(prospects.size())) << "nothing was refused";
-  EXPECT_EQ(make_search(prospects, Effort::exhaustive, {})->most(), static_cast<std::size_t>(admitted));
-  EXPECT_LT(few->most(), static_cast<std::size_t>(admitted));
-  EXPECT_GT(few->most(), 3U);
-  while (const auto* const next = few->next()) {
-    EXPECT_TRUE(next->admitted());
-    few->report({}, 0);
-  }
-  EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
-}
-
-TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
-  std::vector<Prospect> prospects(3);
-  prospects[0].candidate.format = "wild";
-  prospects[0].prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 3, .tier = Tier::neighbour};
-  prospects[1].candidate.format = "sure";
-  prospects[1].prediction = {.seconds = 1.1e-6, .setup_seconds = 0, .deviation = 0.01, .tier = Tier::neighbour};
-  prospects[1].cost.storage_bytes = 1000;
-  prospects[2].candidate.format = "slow";
-  prospects[2].prediction = {.seconds = 9e-6, .setup_seconds = 0, .deviation = 0.01, .tier = Tier::neighbour};
-  EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects[1]);
-  EXPECT_EQ(by_estimate(prospects, {.memory_factor = 1}, 100).size(), 2U);
-  prospects[1].refusal = "no";
-  EXPECT_EQ(by_estimate(prospects, {}, 100).size(), 2U);
-  // A conversion that does not pay off in so few calls.
-  prospects[1].refusal.clear();
-  prospects[1].prediction.setup_seconds = 1e-3;
-  EXPECT_NE(by_estimate(prospects, {.expected_calls = 10}, 100).front(), &prospects[1]);
-}
-
-TEST(ByEstimate, DiscountsTheLuckOfTheBestOfMany) {
-  std::vector<Prospect> prospects(51);
-  for (auto& prospect : prospects) {
-    prospect.candidate.format = "many";
-    prospect.prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 0.2, .tier = Tier::neighbour};
-  }
-  prospects.back().candidate.format = "one";
-  prospects.back().prediction.seconds = 1.05e-6;
-  EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects.back());
-  // Where nothing is known of any matrix, what is off is off alike.
-  for (auto& prospect : prospects) prospect.prediction.tier = Tier::model;
-  EXPECT_NE(by_estimate(prospects, {}, 100).front(), &prospects.back());
-}
-
 TEST(Tune, EstimatesWithoutATrial) {
   const TemporaryFolder folder;
   auto options = host_options(folder.path() / "trials.db");
@@ -378,91 +323,6 @@ TEST(Tune, RechecksAreDueAsOftenAsTheOptionSays) {
   EXPECT_EQ(due(0.25), "...!...!");
   EXPECT_EQ(due(0.5), ".!.!.!.!");
   EXPECT_EQ(due(1), "!!!!!!!!");
-}
-
-// Its CUDA kernel adds by atomics, and its host kernel does not.
-TEST(AllProspects, AreDeterministicOneByOne) {
-  const auto matrix = make_matrix<double>("gen:circuit:3000");
-  const auto features = extract_features(data_of(matrix).on({}), Place{});
-  int seen = 0;
-  for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
-    if (prospect.candidate.format != "hyb") continue;
-    EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
-    ++seen;
-  }
-  EXPECT_GT(seen, 0);
-  EXPECT_FALSE(find_format<double>("hyb")->info().deterministic);
-}
-
-TEST(FallbackProspect, KeepsToTheLimits) {
-  std::vector<Prospect> prospects(2);
-  prospects[0].candidate.format = "fast";
-  prospects[0].deterministic = false;
-  prospects[1].candidate.format = "sure";
-  EXPECT_EQ(fallback_prospect(prospects, {}).candidate.format, "fast");
-  EXPECT_EQ(fallback_prospect(prospects, {.deterministic = true}).candidate.format, "sure");
-  prospects[0].deterministic = true;
-  prospects[0].capturable = false;
-  EXPECT_EQ(fallback_prospect(prospects, {}).candidate.format, "sure");
-  EXPECT_EQ(fallback_prospect(prospects, {.capture = false}).candidate.format, "fast");
-}
-
-TEST(Featureless, HasNothingThatAFormatCouldUse) {
-  const auto features = featureless(1000, 2000, 7500, 8);
-  EXPECT_EQ(features.npr_mean, 7.5);
-  EXPECT_EQ(features.npr_max, 8);
-  EXPECT_EQ(features.npr_histogram[4], 1000);
-  EXPECT_EQ(features.block_fill[0], 0.25);
-  EXPECT_GT(features.diagonals, diagonals_cap);
-  EXPECT_EQ(featureless(0, 5, 0, 0).npr_max, 0);
-}
-
-TEST(Featureless, KnowsTheLongestRow) {
-  const auto features = featureless(1000, 2000, 7500, 900);
-  EXPECT_EQ(features.npr_max, 900);
-  // A thousand rows, over six doublings to one.
-  EXPECT_EQ(features.npr_histogram[4], 684);
-  EXPECT_EQ(features.npr_histogram[5], 216);
-  EXPECT_EQ(features.npr_histogram[10], 1);
-  EXPECT_EQ(std::accumulate(features.npr_histogram.begin(), features.npr_histogram.end(), std::int64_t{0}), 1000);
-  EXPECT_GT(features.npr_variance, 100);
-}
-
-// A format that seems to need no conversion of such a matrix, and then converts it, would be no fallback.
-TEST(BlindFallback, NeedsNoConversion) {
-  for (const auto* spec : {"gen:pde:10", "gen:fem:6:3", "gen:circuit:3000"}) {
-    const auto matrix = make_matrix<double>(spec);
-    const auto view = data_of(matrix).on({});
-    const auto prospect = blind_fallback_prospect(view, longest_row(view.row_ptr, view.rows, {}), host_device(), {});
-    const auto built =
-        find_format<double>(prospect.candidate.format)->build(view, prospect.candidate.params, host_device());
-    ASSERT_TRUE(built) << spec;
-    EXPECT_EQ((*built)->bytes(), 0) << spec << ' ' << prospect.candidate.text();
-  }
-}
-
-// On a GPU, a thread a row reads rows that are long from apart.
-TEST(BlindFallback, TakesManyThreadsForLongRows) {
-  Device device;
-  device.backend = Backend::cuda;
-  device.multiprocessors = 100;
-  device.memory_bytes = std::int64_t{1} << 36;
-  CsrView<double> view;
-  view.rows = view.cols = 100000;
-  view.nnz = 100 * view.rows;
-  EXPECT_NE(blind_fallback_prospect(view, 100, device, {.deterministic = true}).candidate.format, "csr_scalar");
-}
-
-TEST(BlindFallback, SharesALongRowOnAGpu) {
-  Device device;
-  device.backend = Backend::cuda;
-  device.multiprocessors = 100;
-  device.threads_of_multiprocessor = 2048;
-  device.memory_bytes = std::int64_t{1} << 36;
-  CsrView<double> view;
-  view.rows = view.cols = 100000;
-  view.nnz = 3 * view.rows;
-  EXPECT_NE(blind_fallback_prospect(view, 90000, device, {}).candidate.format, "csr_scalar");
 }
 
 TEST(Tune, ATimeLimitEndsTheTrialsAndALaterCallGoesOn) {
@@ -572,80 +432,6 @@ TEST_F(Claims, OfDeterminismAreNotBelieved) {
   claim(*loose);
   EXPECT_EQ(choice({}), loose->text());
   EXPECT_NE(choice({.deterministic = true}), loose->text());
-}
-
-TEST(AutoSpmv, MultipliesEmptyMatrices) {
-  const Context context(host_options());
-  const std::vector<std::int32_t> row_ptr{0, 0, 0};
-  const std::vector<std::int32_t> no_columns;
-  const auto matrix = Matrix<double>::from_csr(2, 0, row_ptr, no_columns, {});
-  std::vector<double> y{1, 2};
-  auto_spmv(matrix, {}, y, {.beta = 2, .context = &context});
-  EXPECT_EQ(y, (std::vector<double>{2, 4}));
-  const auto nothing = Matrix<double>::from_csr(0, 3, std::vector<std::int32_t>{0}, no_columns, {});
-  auto_spmv(nothing, ramp(3), {}, {.context = &context});
-}
-
-TEST(AutoSpmv, TakesAlphaAndBeta) {
-  const Context context(host_options());
-  const auto matrix = make_matrix<double>("gen:circuit:4000");
-  const auto x = ramp(matrix.cols());
-  const auto y0 = ramp(matrix.rows());
-  auto y = y0;
-  auto_spmv(matrix, x, y, {.alpha = 2.5, .beta = -0.5, .context = &context});
-  EXPECT_TRUE(is_product(matrix, 2.5, x, -0.5, y0, y));
-}
-
-TEST(AutoSpmv, ChecksLengths) {
-  const Context context(host_options());
-  const auto matrix = make_matrix<double>("gen:pde:4");
-  std::vector<double> y(64);
-  EXPECT_THROW(auto_spmv(matrix, ramp(63), y, {.context = &context}), InvalidArgument);
-  std::vector<double> long_y(65);
-  EXPECT_THROW(auto_spmv(matrix, ramp(64), long_y, {.context = &context}), InvalidArgument);
-}
-
-TEST(AutoSpmv, TakesNewValuesWithoutTuningAgain) {
-  const Context context(host_options());
-  auto source = generate<double>("gen:pde:16");
-  auto matrix = Matrix<double>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values);
-  const auto x = ramp(matrix.cols());
-  std::vector<double> y(x.size());
-  auto_spmv(matrix, x, y, {.context = &context});
-  const auto plan = plan_for(matrix, context);
-  for (auto& value : source.values) value = 3 - value;
-  matrix.update_values(source.values);
-  EXPECT_EQ(plan_for(matrix, context), plan);
-  auto_spmv(matrix, x, y, {.context = &context});
-  EXPECT_TRUE(is_product(matrix, 1.0, x, 0.0, y, y));
-  EXPECT_THROW(matrix.update_values(std::vector<double>(3)), InvalidArgument);
-}
-
-TEST(AutoSpmv, ManyThreadsShareAMatrix) {
-  const Context context(host_options());
-  const auto matrix = make_matrix<double>("gen:circuit:2000");
-  const auto x = ramp(matrix.cols());
-  std::vector<int> right(4, 0);
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < right.size(); ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 20; ++i) {
-        std::vector<double> y(static_cast<std::size_t>(matrix.rows()));
-        auto_spmv(matrix, x, y, {.context = &context});
-        right[t] += is_product(matrix, 1.0, x, 0.0, y, y) ? 1 : 0;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(right, std::vector<int>(4, 20));
-}
-
-TEST(Context, TwoContextsKeepTheirOwnPlans) {
-  const Context one(host_options());
-  const Context two(host_options());
-  const auto matrix = make_matrix<double>("gen:pde:6");
-  EXPECT_NE(plan_for(matrix, one), plan_for(matrix, two));
-  EXPECT_EQ(plan_for(matrix, one), plan_for(matrix, one));
 }
 
 }  // namespace
