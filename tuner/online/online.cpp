@@ -117,13 +117,6 @@ void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
 }
 
 template <class T>
-bool Online<T>::is_over() const {
-  if (operators_.has_other_values()) return true;
-  const std::scoped_lock lock(mutex_);
-  return stopping_;
-}
-
-template <class T>
 Steps Online<T>::work() {
   constexpr std::chrono::milliseconds moment{1};
   bool all_tried = false;
@@ -244,12 +237,6 @@ void Online<T>::charge() {
 }
 
 template <class T>
-void Online<T>::earn() {
-  const auto products = operators_.take_products();
-  if (operators_.best().record.measurement.warm.samples > 0) budget_.earn(products, operators_.best_seconds());
-}
-
-template <class T>
 bool Online<T>::affords(double seconds) {
   charge();
   earn();
@@ -259,29 +246,10 @@ bool Online<T>::affords(double seconds) {
 }
 
 template <class T>
-double Online<T>::tuning_seconds() const {
-  const std::scoped_lock lock(mutex_);
-  return budget_.spent();
-}
-
-template <class T>
 double Online<T>::expected_prediction() const {
   const bool is_read = service_->template known_history<T>() != nullptr;
   const auto read = is_read ? 0 : service_->database().matrices();
   return seconds_of_history * static_cast<double>(read);
-}
-
-template <class T>
-double Online<T>::price_of_trial(const Prospect& prospect) const {
-  const auto& prediction = prospect.prediction;
-  return prices_.of_trial(prediction.setup_seconds, prediction.seconds, verification_, budget_.plain(),
-                          operators_.best_seconds());
-}
-
-template <class T>
-double Online<T>::times_the_best(double factor) const {
-  const auto& best = operators_.best().record.measurement.warm;
-  return best.samples > 0 ? factor * best.median : std::numeric_limits<double>::infinity();
 }
 
 // ---- What is known

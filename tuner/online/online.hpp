@@ -91,7 +91,10 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   [[nodiscard]] TrialRecord choice() const { return operators_.choice(); }
   [[nodiscard]] std::int64_t bytes() const { return operators_.bytes(); }
   /// What the search has taken of the caller so far.
-  [[nodiscard]] double tuning_seconds() const;
+  [[nodiscard]] double tuning_seconds() const {
+    const std::scoped_lock lock(mutex_);
+    return budget_.spent();
+  }
 
   /// Whether it is the best for good.
   [[nodiscard]] bool settled() const { return operators_.settled(); }
@@ -133,22 +136,36 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void post(std::chrono::milliseconds delay = {});
   void resume();
   [[nodiscard]] bool on_host() const { return place_.backend == Backend::host; }
-  [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool is_over() const {
+    if (operators_.has_other_values()) return true;
+    const std::scoped_lock lock(mutex_);
+    return stopping_;
+  }
 
   // ---- What it takes
   /// Spends what the step in hand has taken of the caller since it was last charged.
   void charge();
   /// What products have earned since it was last asked.
-  void earn();
+  void earn() {
+    const auto products = operators_.take_products();
+    if (operators_.best().record.measurement.warm.samples > 0) budget_.earn(products, operators_.best_seconds());
+  }
   /// Whether so much may be spent now. If not, the next step is due when it may.
   [[nodiscard]] bool affords(double seconds);
   /// What a piece of work is expected to take of the caller.
   [[nodiscard]] double price(StepCost cost) const { return prices_.of(cost, budget_.plain()); }
   /// Seconds that it takes to predict all candidates.
   [[nodiscard]] double expected_prediction() const;
-  [[nodiscard]] double price_of_trial(const Prospect& prospect) const;
+  [[nodiscard]] double price_of_trial(const Prospect& prospect) const {
+    const auto& prediction = prospect.prediction;
+    return prices_.of_trial(prediction.setup_seconds, prediction.seconds, verification_, budget_.plain(),
+                            operators_.best_seconds());
+  }
   /// Seconds of a product that is so many times slower than the best; infinite before that is measured.
-  [[nodiscard]] double times_the_best(double factor) const;
+  [[nodiscard]] double times_the_best(double factor) const {
+    const auto& best = operators_.best().record.measurement.warm;
+    return best.samples > 0 ? factor * best.median : std::numeric_limits<double>::infinity();
+  }
 
   // ---- What is known
   struct Known {
