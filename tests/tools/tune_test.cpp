@@ -126,9 +126,7 @@ std::string matrix_with_a_long_row() {
 
 TEST_F(Bench, ListsRefusedCandidatesLastAndWithTheirReason) {
   const auto file = write("arrow.mtx", matrix_with_a_long_row());
-  const auto finished =
-      run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), file, "--format", "csr_scalar",
-           "--format", "csr_vector", "--format", "csr_merge", "--format", "hyb", "--format", "ell"});
+  const auto finished = run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), file});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   const auto candidates = finished.json_lines().at(0)["candidates"];
   double last_time = 0;
@@ -143,8 +141,9 @@ TEST_F(Bench, ListsRefusedCandidatesLastAndWithTheirReason) {
       continue;
     }
     EXPECT_FALSE(refused) << "refused candidates come last";
-    // On a busy machine any may be disturbed.
+    // On a busy machine any may be disturbed, which is no fault of it; all else holds of it too.
     ASSERT_TRUE(candidate["outcome"] == "passed" || candidate["outcome"] == "disturbed") << candidate["detail"];
+    EXPECT_EQ(candidate["detail"], "");
     EXPECT_LE(candidate["worst_error"], 1);
     EXPECT_GT(candidate["cold"]["median_us"], 0);
     EXPECT_GT(candidate["loop_us"], 0);
