@@ -105,7 +105,9 @@ TEST_F(StudyRun, RefusesNoPadding) {
   const auto arrow = write("arrow.mtx", arrow_matrix(400));
   const auto refused =
       run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), "--format", "ellr_t", arrow});
-  for (const auto& candidate : refused.json_lines().at(0)["candidates"]) EXPECT_EQ(candidate["outcome"], "refused");
+  const auto candidates = refused.json_lines().at(0)["candidates"];
+  ASSERT_FALSE(candidates.empty());
+  for (const auto& candidate : candidates) EXPECT_EQ(candidate["outcome"], "refused");
   const auto lines = studies({"--study", "ellr_t", "--json", arrow}).json_lines();
   auto formats = by_name(lines.at(0)["formats"]);
   EXPECT_EQ(formats["ELLR-T"]["status"], "measured") << formats["ELLR-T"];
