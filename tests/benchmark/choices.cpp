@@ -7,7 +7,6 @@
 // plain CSR's product.
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -176,33 +175,22 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
   }
 }
 
-int usage(const char* program) {
-  std::fprintf(stderr,
-               "usage: %s [--cuda] [--float] [--known FILE] [--runs FILE] [--values own|random:SEED] MATRIX...\n",
-               program);
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Settings settings;
-    benchmark::Arguments arguments;
-    const auto name_into = [](std::string& file) {
-      return [&file](const std::string& name) {
-        file = name;
-        return true;
-      };
+  Settings settings;
+  const auto name_into = [](std::string& file) {
+    return [&file](const std::string& name) {
+      file = name;
+      return true;
     };
-    const benchmark::OwnOptions own{
-        .valued = {{"--known", name_into(settings.known)}, {"--runs", name_into(settings.runs)}}};
-    if (!benchmark::read_arguments(argc, argv, own, arguments)) return usage(argv[0]);
-    settings.place = arguments.place;
-    arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "benchmark_choices: %s\n", error.what());
-    return 1;
-  }
+  };
+  const benchmark::OwnOptions own{
+      .valued = {{"--known", name_into(settings.known)}, {"--runs", name_into(settings.runs)}}};
+  return benchmark::run_benchmark(
+      argc, argv, "[--cuda] [--float] [--known FILE] [--runs FILE] [--values own|random:SEED] MATRIX...", own,
+      [&](const benchmark::Arguments& arguments) {
+        settings.place = arguments.place;
+        arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
+      });
 }

@@ -12,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -221,35 +220,24 @@ void run(const std::vector<Source>& sources, const Settings& settings) {
   line("worst", [](const std::vector<double>& ratios) { return *std::max_element(ratios.begin(), ratios.end()); });
 }
 
-int usage(const char* program) {
-  std::fprintf(stderr,
-               "usage: %s [--cuda] [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] "
-               "MATRIX...\n",
-               program);
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Settings settings;
-    benchmark::Arguments arguments;
-    const benchmark::OwnOptions own{
-        .valued = {{"--effort",
-                    [&](const std::string& name) { return (settings.effort = parse_effort(name)).has_value(); }},
-                   {"--most",
-                    [&](const std::string& count) {
-                      settings.most = std::stoll(count);
-                      return true;
-                    }}},
-        .flags = {{"--knowing", &settings.knowing}}};
-    if (!benchmark::read_arguments(argc, argv, own, arguments)) return usage(argv[0]);
-    settings.place = arguments.place;
-    arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "benchmark_totals: %s\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  const benchmark::OwnOptions own{
+      .valued = {{"--effort",
+                  [&](const std::string& name) { return (settings.effort = parse_effort(name)).has_value(); }},
+                 {"--most",
+                  [&](const std::string& text) {
+                    const auto count = benchmark::parse_count(text);
+                    settings.most = count.value_or(0);
+                    return count.has_value();
+                  }}},
+      .flags = {{"--knowing", &settings.knowing}}};
+  return benchmark::run_benchmark(
+      argc, argv, "[--cuda] [--effort NAME] [--float] [--knowing] [--most N] [--values own|random:SEED] MATRIX...", own,
+      [&](const benchmark::Arguments& arguments) {
+        settings.place = arguments.place;
+        arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
+      });
 }
