@@ -5,8 +5,8 @@
 
 #include "core/machine/parallel.hpp"
 #include "formats/common/host/pack.hpp"
+#include "formats/common/host/packed_row.hpp"
 #include "formats/common/host/row_partition.hpp"
-#include "formats/common/host/row_runs.hpp"
 #include "formats/common/host/row_sum.hpp"
 #include "formats/common/host/versions.hpp"
 #include "formats/sliced/convert.hpp"
@@ -129,14 +129,21 @@ template <class T, class Columns, class Values>
 AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share rows, T alpha,
                                    const T* x, T beta, T* y) {
   values.open();
-  RowRuns(sliced.slice_chunks.data(), rows)
-      .for_each([&](std::int64_t position, std::int64_t first, auto length, auto /*in_runs*/) AUTOSPMV_INLINE_LAMBDA {
-        columns.open(position);
-        const T sum = row_sum<4, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
-          return values.at(first + k) * x[columns.at(first + k)];
+  const auto* firsts = sliced.slice_chunks.data();
+  const auto put = [&](std::int64_t position, T sum)
+                       AUTOSPMV_INLINE_LAMBDA { store(sliced, position, sum, alpha, beta, y); };
+  if constexpr (std::is_same_v<Columns, FullColumns> && std::is_same_v<Values, FullValues<T>>) {
+    sum_rows_in_runs(firsts, rows, firsts[sliced.slices], values.values, columns.columns, x, put);
+  } else {
+    // What is decoded one by one gains nothing from packs.
+    RowRuns(firsts, rows)
+        .for_each([&](std::int64_t position, std::int64_t first, auto length, auto /*kind*/) AUTOSPMV_INLINE_LAMBDA {
+          columns.open(position);
+          put(position, row_sum<4, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+                return values.at(first + k) * x[columns.at(first + k)];
+              }));
         });
-        store(sliced, position, sum, alpha, beta, y);
-      });
+  }
 }
 
 // Rows of a single slice that ends them by their lengths, T > 1 neighbouring slots a chunk: as many partial sums.

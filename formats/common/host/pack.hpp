@@ -1,17 +1,21 @@
 // Neighbouring elements that the host adds and multiplies at once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/machine/simd.hpp"
 
 namespace autospmv::formats {
 
-template <class T>
+/// As many as fill a register of 32 bytes, unless said otherwise: 4 or 8.
+template <class T, int Size = 32 / sizeof(T)>
 struct Pack {
-  static constexpr int size = 32 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(32)));
+  static constexpr int size = Size;
+  typedef T Vector __attribute__((vector_size(Size * sizeof(T))));
 
   Vector elements;
 
@@ -30,6 +34,33 @@ struct Pack {
   AUTOSPMV_INLINE void gather(const T* x, const std::int32_t* at) {
     fill([=](int i) AUTOSPMV_INLINE_LAMBDA { return x[at[i]]; });
   }
+
+  /// Makes zeros of all but the first `count`, whatever they are: infinities and NaNs too.
+  AUTOSPMV_INLINE void keep(std::int64_t count) {
+    Bits kept;
+    std::memcpy(&kept, ones_and_zeros.data() + Size - count, sizeof kept);
+    elements = (Vector)((Bits)elements & kept);
+  }
+
+  [[nodiscard]] AUTOSPMV_INLINE T sum() const {
+    T sums[Size];
+    std::memcpy(sums, &elements, sizeof elements);
+    for (int width = Size / 2; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
+    }
+    return sums[0];
+  }
+
+ private:
+  using Word = std::conditional_t<sizeof(T) == sizeof(float), std::int32_t, std::int64_t>;
+  typedef Word Bits __attribute__((vector_size(Size * sizeof(T))));
+
+  // As many of each as a pack has.
+  static constexpr auto ones_and_zeros = [] {
+    std::array<Word, 2 * Size> words{};
+    for (std::size_t i = 0; i < Size; ++i) words[i] = -1;
+    return words;
+  }();
 };
 
 }  // namespace autospmv::formats

@@ -20,7 +20,7 @@ class CsrScalar final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_scalar",
-        .version = 3,
+        .version = 4,
         .summary = "CSR, one thread a row",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

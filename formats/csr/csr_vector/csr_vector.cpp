@@ -1,8 +1,8 @@
 // csr_vector: CSR as it is, T threads a row that read neighbouring entries and add their partial sums by warp
 // shuffles (T > 32: through shared memory). The storage is that of csr_scalar; T is chosen near npr. On the host, T
-// is the number of partial sums of a row that are computed side by side in vector registers. With share > 0, rows of
-// more than share entries a thread are left to the whole block: where a few rows are long, the others' threads would
-// wait for theirs.
+// is how many products of a row are added up side by side: 2 scalars, or registers of 32 bytes, one (8) or two (16).
+// With share > 0, rows of more than share entries a thread are left to the whole block: where a few rows are long, the
+// others' threads would wait for theirs.
 //
 //   T = 2   row 0: a b      thread 0: a + c + e
 //           row 0: c d      thread 1: b + d          row = thread 0 + thread 1
@@ -25,7 +25,7 @@ class CsrVector final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "csr_vector",
-        .version = 4,
+        .version = 5,
         .summary = "CSR, T threads a row",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
@@ -35,7 +35,7 @@ class CsrVector final : public Format<T> {
   }
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
-    // There csr_scalar has four partial sums a row.
+    // T = 4 is csr_scalar there.
     if (device.backend == Backend::host) return {{"T", {2, 8, 16}}};
     // The best T leaves each thread two to eight entries; more threads where few rows would leave the device idle.
     const double idle_share = 2048.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.nnz));
