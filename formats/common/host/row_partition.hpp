@@ -70,10 +70,11 @@ void for_each_taken_part(std::int64_t work, std::int64_t parts, const Body& body
 }
 
 /// Shares of some work that each thread begins with. The shorter they are the less a thread waits for the last of
-/// another, but to find where one begins takes a search.
+/// another, but to find where one begins takes a search: what takes some microseconds is shared out once.
 inline int shares_of_thread(std::int64_t work, int threads) {
-  constexpr std::int64_t least_work = 8192;
-  return static_cast<int>(std::clamp<std::int64_t>(work / threads / least_work, 4, 16));
+  if (threads == 1) return 1;
+  constexpr std::int64_t least_work = 32768;
+  return static_cast<int>(std::clamp<std::int64_t>(work / threads / least_work, 1, 16));
 }
 
 /// Calls body(share, shares) for all shares of some work, on all threads. Which thread takes a share must change
@@ -91,7 +92,9 @@ void for_each_taken(std::int64_t work, const Body& body) {
 template <class Offset, class Body>
 void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1,
                     std::int64_t whole = 1) {
-  const auto rounded = [&](std::int64_t row) { return row == rows ? rows : row - row % whole; };
+  const auto rounded = [&](std::int64_t row) {
+    return row == rows ? rows : std::min(rows, (row + whole / 2) / whole * whole);
+  };
   for_each_taken((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int share, int shares) {
     const auto part = rows_of_share(row_ptr, rows, share, shares);
     body({rounded(part.first), rounded(part.last)});
