@@ -12,18 +12,6 @@ namespace autospmv {
 
 namespace {
 
-// How fast what neighbours say loses weight with the distance. This, the importance of the features, and what the
-// parameters and the mean of a format count (position.cpp, predictor.cpp) were searched for by replaying exhaustive
-// runs of 147 matrices on an H200, each predicted from all others: the best prediction reaches 0.94 (double) and 0.95
-// (float) of the best time in geometric mean, 0.70 at worst; where features all count alike, 0.92 and 0.52. The power
-// is the one that runs of 59 on a processor agree to: 0.90 there, 0.87 with 1.445, which is as good on the H200.
-constexpr double feature_reach = 0.6768;
-constexpr double feature_power = 2.2;
-
-// Those of a position, in its order.
-constexpr Position importance = {1.194, 0.4911, 0.1026, 1.207,  1.331, 0.1324, 2.508, 0.07352,
-                                 1.221, 2.721,  0.5107, 0.9077, 0.588, 0.2956, 1.154, 0.08752};
-
 // More than these say little new: 6 reach 0.01 less on an H200, 20 no more. On a processor, where reading one more
 // takes a product or two, 12 reach 0.005 more than 6.
 std::size_t most_neighbours(Backend backend) { return backend == Backend::host ? 6 : 12; }
@@ -77,7 +65,8 @@ void History<T>::standardize() {
 // All but the one of this pattern: its own trials are no prediction, they are in the database and count as what they
 // are.
 template <class T>
-std::vector<Predictor::Neighbour> History<T>::by_distance(const Position& here, const Fingerprint& pattern) const {
+std::vector<Predictor::Neighbour> History<T>::by_distance(const Position& here, const Fingerprint& pattern,
+                                                          const Weights& weights) const {
   std::vector<Predictor::Neighbour> others;
   others.reserve(matrices_.size());
   for (std::size_t m = 0; m < matrices_.size(); ++m) {
@@ -85,10 +74,10 @@ std::vector<Predictor::Neighbour> History<T>::by_distance(const Position& here, 
     if (known.key.pattern == pattern) continue;
     double square = 0;
     for (std::size_t i = 0; i < position_size; ++i) {
-      const double apart = importance[i] * (known.position[i] - here[i]) / deviation_[i];
+      const double apart = weights.importance[i] * (known.position[i] - here[i]) / deviation_[i];
       square += apart * apart;
     }
-    const double weight = 1 / (1 + std::pow(std::sqrt(square) / feature_reach, feature_power));
+    const double weight = 1 / (1 + std::pow(std::sqrt(square) / weights.feature_reach, weights.feature_power));
     others.push_back({m, known.sibling ? sibling_weight * weight : weight});
   }
   std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
@@ -96,12 +85,12 @@ std::vector<Predictor::Neighbour> History<T>::by_distance(const Position& here, 
 }
 
 template <class T>
-Predictor History<T>::near(const Features& features, const Fingerprint& pattern) const {
-  Predictor near(model_);
+Predictor History<T>::near(const Features& features, const Fingerprint& pattern, const Weights& weights) const {
+  Predictor near(model_, weights);
   near.history_ = this->weak_from_this().lock();
   std::vector<Predictor::FormatSums> by_format;
   const std::scoped_lock lock(mutex_);
-  for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern)) {
+  for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern, weights)) {
     if (near.neighbours_.size() == most_neighbours(device_.backend)) break;
     const auto& ratios = ratios_of(neighbour.matrix);
     if (ratios.empty()) continue;
@@ -114,15 +103,15 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern)
   std::vector<double> setups;
   for (std::size_t f = 0; f < by_format.size(); ++f) {
     auto& of_format = by_format[f];
-    double weights = 0;
+    double weight = 0;
     for (const auto& sums : of_format.of_params) {
-      weights += sums.weight;
+      weight += sums.weight;
       of_format.log_time += sums.log_time;
       of_format.log_setup += sums.log_setup;
     }
-    if (weights == 0) continue;
-    of_format.log_time /= weights;
-    of_format.log_setup /= weights;
+    if (weight == 0) continue;
+    of_format.log_time /= weight;
+    of_format.log_setup /= weight;
     times.push_back(of_format.log_time);
     setups.push_back(of_format.log_setup);
     std::erase_if(of_format.of_params, [](const auto& sums) { return sums.weight == 0; });

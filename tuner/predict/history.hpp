@@ -39,7 +39,8 @@ class History : public std::enable_shared_from_this<History<T>> {
 
   /// What predicts the times of candidates on a matrix of these features, from all but the trials of this pattern.
   /// Keeps a history alive that is shared, and lives no longer than any other.
-  [[nodiscard]] Predictor near(const Features& features, const Fingerprint& pattern) const;
+  [[nodiscard]] Predictor near(const Features& features, const Fingerprint& pattern,
+                               const Weights& weights = searched_weights) const;
 
   /// Reads the trials of one more matrix before they are asked for; false when all are read, or as many as are worth
   /// the memory.
@@ -74,7 +75,8 @@ class History : public std::enable_shared_from_this<History<T>> {
   };
 
   void standardize();
-  [[nodiscard]] std::vector<Predictor::Neighbour> by_distance(const Position& here, const Fingerprint& pattern) const;
+  [[nodiscard]] std::vector<Predictor::Neighbour> by_distance(const Position& here, const Fingerprint& pattern,
+                                                              const Weights& weights) const;
   [[nodiscard]] std::vector<ReadRatio> read_ratios(const PastMatrix& known) const;
   const std::vector<LogRatio>& ratios_of(std::size_t matrix) const;
   const std::vector<LogRatio>& keep(std::size_t matrix, const std::vector<ReadRatio>& read) const;

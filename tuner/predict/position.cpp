@@ -8,9 +8,6 @@ namespace autospmv {
 
 namespace {
 
-// Searched for as said in history.cpp.
-constexpr double alike_of_other_ways = 0.01422;
-
 double log2_of(double value) { return std::log2(std::max(value, 1e-9)); }
 
 }  // namespace
@@ -63,9 +60,9 @@ void for_each_param(const Params& a, const Params& b, const Both& both, const On
 
 }  // namespace
 
-double alikeness(const Params& a, const Params& b) {
+double alikeness(const Params& a, const Params& b, const Weights& weights) {
   double alike = 1;
-  const auto other_way = [&] { return (alike *= alike_of_other_ways) >= least_alikeness; };
+  const auto other_way = [&] { return (alike *= weights.other_way) >= least_alikeness; };
   const auto both = [&](std::int64_t x, std::int64_t y) {
     if (x == y) return true;
     if (x <= 0 || y <= 0) return other_way();

@@ -7,16 +7,6 @@
 
 namespace autospmv {
 
-namespace {
-
-// How much the mean of a format counts beside neighbours, searched for as said in history.cpp.
-constexpr double mean_weight = 0.0437;
-constexpr double model_certainty = 0.016;   // searched for on a processor, where the model is good
-constexpr double least_weight = 0.0003179;  // of neighbours, for what they say to be more than the mean
-constexpr double mean_variance = 0.3757;    // of what a format does on a matrix that is like no other
-
-}  // namespace
-
 std::string_view name_of(Tier tier) {
   switch (tier) {
     case Tier::trial:
@@ -31,7 +21,9 @@ std::string_view name_of(Tier tier) {
   return "unknown";
 }
 
-Predictor::Predictor(const CostModel& model) : model_(model) { unknown_.deviation = model.deviation(); }
+Predictor::Predictor(const CostModel& model, const Weights& weights) : model_(model), weights_(weights) {
+  unknown_.deviation = model.deviation();
+}
 
 Prediction Predictor::predict(const std::string& format, const Params& params, const Cost& cost,
                               double csr_bytes) const {
@@ -47,15 +39,16 @@ Correction Predictor::correction(const std::string& format, const Params& params
   const auto& of_format = found->second;
   // What the format does on average, and what the model says by itself, the more the better it is.
   const double model_variance = unknown_.deviation * unknown_.deviation;
-  const double model_weight = model_certainty / model_variance;
+  const double model_weight = weights_.model_certainty / model_variance;
+  const double mean_weight = weights_.format_mean;
   const double doubt = mean_weight + model_weight;
   double weights = doubt;
   double time = mean_weight * of_format.log_time + model_weight * unknown_.log_time;
-  double square = mean_weight * (of_format.log_time * of_format.log_time + mean_variance) +
+  double square = mean_weight * (of_format.log_time * of_format.log_time + weights_.format_variance) +
                   model_weight * (unknown_.log_time * unknown_.log_time + model_variance);
   double setup = mean_weight * of_format.log_setup + model_weight * unknown_.log_setup;
   for (const auto& sums : of_format.of_params) {
-    const double alike = alikeness(params, *sums.params);
+    const double alike = alikeness(params, *sums.params, weights_);
     if (alike < least_alikeness) continue;
     weights += alike * sums.weight;
     time += alike * sums.log_time;
@@ -68,7 +61,7 @@ Correction Predictor::correction(const std::string& format, const Params& params
   correction.deviation = std::sqrt(std::max(0.0, square / weights - correction.log_time * correction.log_time));
   correction.log_setup = setup / weights;
   // What is far away from all that is known is a guess by the mean of the format.
-  correction.tier = correction.weight < least_weight ? Tier::model : of_format.tier;
+  correction.tier = correction.weight < weights_.least_of_neighbours ? Tier::model : of_format.tier;
   return correction;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/params.hpp"
 #include "tuner/predict/cost_model.hpp"
+#include "tuner/predict/searched_weights.hpp"
 
 namespace autospmv {
 
@@ -51,7 +52,7 @@ class Predictor {
     std::string_view label = {};
   };
 
-  explicit Predictor(const CostModel& model);
+  explicit Predictor(const CostModel& model, const Weights& weights = searched_weights);
 
   [[nodiscard]] Prediction predict(const std::string& format, const Params& params, const Cost& cost,
                                    double csr_bytes) const;
@@ -81,6 +82,7 @@ class Predictor {
   };
 
   CostModel model_;
+  Weights weights_;
   std::shared_ptr<const void> history_;  // which all below refers to
   std::vector<Neighbour> neighbours_;
   std::map<std::string_view, FormatSums> formats_;

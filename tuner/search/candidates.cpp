@@ -61,14 +61,13 @@ struct Considered {
 // To predict the candidates of a format, in elements: for a few formats no other thread is woken.
 constexpr std::int64_t work_of_format = serial_below / 8;
 
-// The best of many predictions has mostly been underestimated (selection bias): the smallest of n errors lies about
+// By how many standard deviations an estimate of a format with so many candidates counts as slower than expected. The
+// best of many predictions has mostly been underestimated (selection bias): the smallest of n errors lies about
 // sqrt(2 log n) standard deviations below their mean. Errors within a format resemble each other, so that less of it
-// counts: how much was searched for by replaying exhaustive runs of 147 matrices on an H200, each predicted from all
-// others.
-constexpr double selection_bias = 0.3;
-
-// By how many standard deviations an estimate of a format with so many candidates counts as slower than expected.
-double deviations_added(int candidates) { return selection_bias * std::sqrt(2 * std::log1p(candidates)); }
+// counts.
+double deviations_added(int candidates, const Weights& weights) {
+  return weights.selection_bias * std::sqrt(2 * std::log1p(candidates));
+}
 
 template <class T>
 std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered, const Features& features,
@@ -159,7 +158,7 @@ void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> t
 }
 
 std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
-                                         std::int64_t csr_bytes) {
+                                         std::int64_t csr_bytes, const Weights& weights) {
   std::map<std::string_view, int> candidates;
   for (const auto& prospect : prospects) {
     // The cost model says nothing of how far it may be off.
@@ -167,7 +166,7 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
     candidates[prospect.candidate.format] += is_known ? 1 : 0;
   }
   std::map<std::string_view, double> added;
-  for (const auto& [format, count] : candidates) added.emplace(format, deviations_added(count));
+  for (const auto& [format, count] : candidates) added.emplace(format, deviations_added(count, weights));
   std::vector<std::pair<double, const Prospect*>> ranked;
   for (const auto& prospect : prospects) {
     const bool allowed = prospect.admitted() && !prospect.doubted && limit_against(prospect, limits).empty() &&

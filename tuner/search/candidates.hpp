@@ -68,7 +68,7 @@ inline double predicted_total(const Prospect& prospect, const Limits& limits) {
 /// The admitted ones within the limits, by predicted total. A prediction that may be far off counts as slower than it
 /// says: what loses much when it is wrong must promise more.
 std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
-                                         std::int64_t csr_bytes);
+                                         std::int64_t csr_bytes, const Weights& weights = searched_weights);
 
 /// What is used where nothing is known: the cheapest by prediction among those that need no conversion and keep to
 /// `limits`.

@@ -53,10 +53,7 @@ class CommonError {
     ++count_;
   }
 
-  [[nodiscard]] double expected() const {
-    constexpr double doubt = 1;
-    return sum_ / (count_ + doubt);
-  }
+  [[nodiscard]] double expected(const Weights& weights) const { return sum_ / (count_ + weights.common_doubt); }
 
  private:
   double sum_ = 0;
@@ -74,17 +71,16 @@ class FormatErrors {
   };
 
   /// Corrected by them, those of the nearest parameters first, and by that of all formats where there are few.
-  [[nodiscard]] Expected expected(const Prospect& prospect, const CommonError& common) const {
-    constexpr double reach = 0.8;
-    constexpr double doubt = 0.6;
-    double weights = doubt;
-    double sum = doubt * common.expected();
+  [[nodiscard]] Expected expected(const Prospect& prospect, const CommonError& common, const Weights& weights) const {
+    const double doubt = weights.kin_doubt;
+    double total = doubt;
+    double sum = doubt * common.expected(weights);
     for (const auto& ratio : ratios_) {
-      const double weight = std::exp(-distance(prospect.candidate.params, *ratio.params) / reach);
-      weights += weight;
+      const double weight = std::exp(-distance(prospect.candidate.params, *ratio.params) / weights.kin_reach);
+      total += weight;
       sum += weight * ratio.log;
     }
-    return {prospect.prediction.seconds * std::exp(sum / weights), std::sqrt(doubt / weights)};
+    return {prospect.prediction.seconds * std::exp(sum / total), std::sqrt(doubt / total)};
   }
 
  private:
@@ -104,7 +100,8 @@ struct FormatState {
 
 class ShortList final : public Search {
  public:
-  ShortList(const Wanted& wanted, const Limits& limits, const SearchRules& rules) : limits_(limits), rules_(rules) {
+  ShortList(const Wanted& wanted, const Limits& limits, const SearchRules& rules, const Weights& weights)
+      : limits_(limits), rules_(rules), weights_(weights) {
     entries_.reserve(wanted.size());
     for (const auto* prospect : wanted) {
       auto& format = formats_[prospect->candidate.format];
@@ -165,7 +162,7 @@ class ShortList final : public Search {
     for (auto& entry : entries_) {
       if (entry.tried || entry.format->trials >= rules_.most_of_format) continue;
       const auto& prediction = entry.prospect->prediction;
-      const auto expected = entry.format->errors.expected(*entry.prospect, common_);
+      const auto expected = entry.format->errors.expected(*entry.prospect, common_, weights_);
       const auto total_if_faster = [&](double deviations) {
         return total_seconds(prediction.setup_seconds, expected.seconds * std::exp(-deviations), limits_);
       };
@@ -185,6 +182,7 @@ class ShortList final : public Search {
   CommonError common_;
   Limits limits_;
   SearchRules rules_;
+  Weights weights_;
   Entry* current_ = nullptr;
   int trials_ = 0;
   double spent_ = 0;
@@ -195,8 +193,9 @@ class ShortList final : public Search {
 // As long as trials are expected to pay.
 class ByGain final : public Search {
  public:
-  ByGain(const Wanted& wanted, std::span<const TrialRecord> known, const Limits& limits, const SearchRules& rules)
-      : calls_(static_cast<double>(limits.expected_calls)), rules_(rules) {
+  ByGain(const Wanted& wanted, std::span<const TrialRecord> known, const Limits& limits, const SearchRules& rules,
+         const Weights& weights)
+      : calls_(static_cast<double>(limits.expected_calls)), rules_(rules), weights_(weights) {
     left_.reserve(wanted.size());
     for (const auto* prospect : wanted) {
       const Entry entry{prospect, &formats_[prospect->candidate.format]};
@@ -280,7 +279,7 @@ class ByGain final : public Search {
   [[nodiscard]] double expected_gain(const Entry& entry) const {
     const auto& prediction = entry.prospect->prediction;
     if (entry.format->trials >= rules_.most_of_format) return 0;
-    const double seconds = entry.format->errors.expected(*entry.prospect, common_).seconds;
+    const double seconds = entry.format->errors.expected(*entry.prospect, common_, weights_).seconds;
     const double cost = prediction.setup_seconds + rules_.products_of_verification * seconds +
                         rules_.products_of_trial * std::max(0.0, seconds - best_);
     if (rules_.least_return * cost >= calls_ * best_) return 0;
@@ -303,6 +302,7 @@ class ByGain final : public Search {
   CommonError common_;
   double calls_;
   SearchRules rules_;
+  Weights weights_;
   Entry current_;
   int trials_ = 0;
   double best_ = infinity;
@@ -408,7 +408,7 @@ const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRec
 }
 
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
-                                    const SearchRules& rules) {
+                                    const SearchRules& rules, const Weights& weights) {
   if (effort != Effort::measure && effort != Effort::exhaustive) return std::make_unique<InOrder>(Wanted{});
   auto respected = limits;
   if (effort == Effort::exhaustive) respected.capture = false;  // what cannot be captured is tried to be seen
@@ -417,22 +417,22 @@ std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort 
   if (effort == Effort::exhaustive || wanted.empty()) {
     search = std::make_unique<InOrder>(std::move(wanted));
   } else if (!is_by_model(wanted)) {
-    search = std::make_unique<ShortList>(wanted, limits, rules);
+    search = std::make_unique<ShortList>(wanted, limits, rules, weights);
   } else if (is_vague(wanted, rules)) {
     search = std::make_unique<InOrder>(blind_order(wanted, rules));
   } else {
     auto by_model = rules;
     by_model.most_trials = rules.most_trials_by_model;
-    search = std::make_unique<ShortList>(wanted, limits, by_model);
+    search = std::make_unique<ShortList>(wanted, limits, by_model, weights);
   }
   return with_doubted(std::move(search), std::move(doubted));
 }
 
 std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
-                                           const Limits& limits, const SearchRules& rules) {
+                                           const Limits& limits, const SearchRules& rules, const Weights& weights) {
   auto [wanted, doubted] = wanted_of(prospects, limits);
   std::erase_if(doubted, [&](const Prospect* prospect) { return trial_of(prospect->candidate, known) != nullptr; });
-  return with_doubted(std::make_unique<ByGain>(wanted, known, limits, rules), std::move(doubted));
+  return with_doubted(std::make_unique<ByGain>(wanted, known, limits, rules, weights), std::move(doubted));
 }
 
 }  // namespace autospmv

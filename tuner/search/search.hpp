@@ -9,6 +9,7 @@
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
 #include "formats/ranking.hpp"
+#include "tuner/predict/searched_weights.hpp"
 #include "tuner/search/candidates.hpp"
 
 namespace autospmv {
@@ -25,7 +26,7 @@ struct SearchRules {
   double hope = 1.5;
   /// What is tried next promises most if it is by so many of them faster than expected. They shrink where its kin, the
   /// same format with like parameters, were tried: the more curious, the more of its formats a search sees.
-  double curiosity = 0;
+  double curiosity = searched_weights.device_curiosity;
   /// Predictions that are further off than this say little of which candidate is the best: every format is given
   /// trials.
   double vague = 0.6;
@@ -49,14 +50,14 @@ struct SearchRules {
 /// On a processor a trial costs ten to twenty of its products, and an exhaustive run's best is mostly among the first
 /// few, if these are not all alike: replaying exhaustive runs of 24 real matrices, 4 reach 0.990 of it, 0.85 at worst,
 /// where others are known, and 9 reach 0.997 and 0.97 where none is; without curiosity 0.98 and 0.80.
-inline SearchRules search_rules(Backend backend) {
+inline SearchRules search_rules(Backend backend, const Weights& weights = searched_weights) {
   SearchRules rules;
+  rules.curiosity = backend == Backend::host ? weights.host_curiosity : weights.device_curiosity;
   if (backend == Backend::host) {
     rules.most_trials = 4;
     rules.most_trials_by_model = 9;
     rules.least_trials = 3;
     rules.most_of_format = 5;
-    rules.curiosity = 1;
   }
   return rules;
 }
@@ -89,12 +90,13 @@ const TrialRecord* trial_of(const Candidate& candidate, std::span<const TrialRec
 /// win. Efforts without trials, and online: none. Doubted ones come after all
 /// others. The prospects outlive the search.
 std::unique_ptr<Search> make_search(std::span<const Prospect> prospects, Effort effort, const Limits& limits,
-                                    const SearchRules& rules = {});
+                                    const SearchRules& rules = {}, const Weights& weights = searched_weights);
 
 /// Effort::online, where trials cost the time of the products beside them: always the candidate that promises most in
 /// the expected calls, less what its trial costs, until none promises enough. `known` are trials of this matrix,
 /// that of the operator in use among them. Doubted ones come after all others.
 std::unique_ptr<Search> make_online_search(std::span<const Prospect> prospects, std::span<const TrialRecord> known,
-                                           const Limits& limits, const SearchRules& rules = {});
+                                           const Limits& limits, const SearchRules& rules = {},
+                                           const Weights& weights = searched_weights);
 
 }  // namespace autospmv
