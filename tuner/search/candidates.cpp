@@ -69,6 +69,12 @@ double deviations_added(int candidates, const Weights& weights) {
   return weights.selection_bias * std::sqrt(2 * std::log1p(candidates));
 }
 
+bool comes_before(const Prospect& a, const Prospect& b) {
+  if (a.admitted() != b.admitted()) return a.admitted();
+  if (a.prediction.seconds != b.prediction.seconds) return a.prediction.seconds < b.prediction.seconds;
+  return a.baseline && !b.baseline;  // what is no better than plain CSR comes after it
+}
+
 template <class T>
 std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered, const Features& features,
                                       const Device& device, const Predictor& predictor, Choices choices) {
@@ -89,11 +95,7 @@ std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered,
   for (auto& of_format : by_format) {
     for (auto& prospect : of_format) order.push_back(&prospect);
   }
-  std::stable_sort(order.begin(), order.end(), [](const Prospect* a, const Prospect* b) {
-    if (a->admitted() != b->admitted()) return a->admitted();
-    if (a->prediction.seconds != b->prediction.seconds) return a->prediction.seconds < b->prediction.seconds;
-    return a->baseline && !b->baseline;  // what is no better than plain CSR comes after it
-  });
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return comes_before(*a, *b); });
   std::vector<Prospect> prospects;
   prospects.reserve(order.size());
   for (auto* prospect : order) prospects.push_back(std::move(*prospect));
@@ -141,6 +143,16 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
   return prospects_among<T>(considered, features, device, predictor, choices);
 }
 
+template <class T>
+void predict_anew(std::vector<Prospect>& prospects, const Features& features, const Predictor& predictor) {
+  const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
+  for (auto& one : prospects) {
+    if (!one.admitted()) continue;
+    one.prediction = predictor.predict(one.candidate.format, one.candidate.params, one.cost, csr_bytes);
+  }
+  std::stable_sort(prospects.begin(), prospects.end(), comes_before);
+}
+
 void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials) {
   for (auto& prospect : prospects) {
     const auto trial = std::find_if(trials.begin(), trials.end(),
@@ -157,8 +169,8 @@ void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> t
   }
 }
 
-std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
-                                         std::int64_t csr_bytes, const Weights& weights) {
+std::vector<Estimate> estimates_of(const std::vector<Prospect>& prospects, const Limits& limits, std::int64_t csr_bytes,
+                                   const Weights& weights) {
   std::map<std::string_view, int> candidates;
   for (const auto& prospect : prospects) {
     // The cost model says nothing of how far it may be off.
@@ -167,19 +179,25 @@ std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects,
   }
   std::map<std::string_view, double> added;
   for (const auto& [format, count] : candidates) added.emplace(format, deviations_added(count, weights));
-  std::vector<std::pair<double, const Prospect*>> ranked;
+  std::vector<Estimate> ranked;
   for (const auto& prospect : prospects) {
     const bool allowed = prospect.admitted() && !prospect.doubted && limit_against(prospect, limits).empty() &&
                          !exceeds_memory(prospect.cost.storage_bytes, csr_bytes, limits);
     if (!allowed) continue;
     const auto& prediction = prospect.prediction;
     const double seconds = prediction.seconds * std::exp(added.at(prospect.candidate.format) * prediction.deviation);
-    ranked.emplace_back(total_seconds(prediction.setup_seconds, seconds, limits), &prospect);
+    ranked.push_back({total_seconds(prediction.setup_seconds, seconds, limits), &prospect});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  return ranked;
+}
+
+std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
+                                         std::int64_t csr_bytes, const Weights& weights) {
+  const auto ranked = estimates_of(prospects, limits, csr_bytes, weights);
   std::vector<const Prospect*> chosen;
   chosen.reserve(ranked.size());
-  for (const auto& one : ranked) chosen.push_back(one.second);
+  for (const auto& one : ranked) chosen.push_back(one.prospect);
   return chosen;
 }
 
@@ -310,6 +328,7 @@ Prospect first_baseline(const Device& device) {
   template Prospect tried_prospect<T>(const TrialRecord&, const Device&);                           \
   template std::vector<Prospect> all_prospects<T>(const Features&, const Device&, const Predictor&, \
                                                   std::span<const FormatChoice>, Choices);          \
+  template void predict_anew<T>(std::vector<Prospect>&, const Features&, const Predictor&);         \
   template Prospect blind_fallback_prospect(const CsrView<T>&, std::int64_t, const Device&, const Limits&);
 AUTOSPMV_CANDIDATES(float)
 AUTOSPMV_CANDIDATES(double)

@@ -58,6 +58,10 @@ template <class T>
 std::vector<Prospect> all_prospects(const Features& features, const Device& device, const Predictor& predictor,
                                     std::span<const FormatChoice> only = {}, Choices choices = Choices::all);
 
+/// Predicts them once more, by another predictor, and puts them in its order.
+template <class T>
+void predict_anew(std::vector<Prospect>& prospects, const Features& features, const Predictor& predictor);
+
 /// What trials of this matrix have shown, in place of what was predicted; who failed is doubted.
 void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials);
 
@@ -69,6 +73,14 @@ inline double predicted_total(const Prospect& prospect, const Limits& limits) {
 /// says: what loses much when it is wrong must promise more.
 std::vector<const Prospect*> by_estimate(const std::vector<Prospect>& prospects, const Limits& limits,
                                          std::int64_t csr_bytes, const Weights& weights = searched_weights);
+
+/// The same, with the totals that order them.
+struct Estimate {
+  double seconds = 0;
+  const Prospect* prospect = nullptr;
+};
+std::vector<Estimate> estimates_of(const std::vector<Prospect>& prospects, const Limits& limits, std::int64_t csr_bytes,
+                                   const Weights& weights = searched_weights);
 
 /// What is used where nothing is known: the cheapest by prediction among those that need no conversion and keep to
 /// `limits`.
