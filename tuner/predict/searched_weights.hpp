@@ -1,3 +1,5 @@
+// Searched for by replaying exhaustive runs that are not kept. benchmark_replay --search FILE writes such a file from
+// the recorded trials in tests/tuner/recorded; those that it finds are better on these matrices, not surely on others.
 #pragma once
 
 #include "tuner/predict/weights.hpp"

@@ -49,7 +49,7 @@ struct SearchRules {
 
 /// On a processor a trial costs ten to twenty of its products, and an exhaustive run's best is mostly among the first
 /// few, if these are not all alike: replaying exhaustive runs of 24 real matrices, 4 reach 0.990 of it, 0.85 at worst,
-/// where others are known, and 9 reach 0.997 and 0.97 where none is; without curiosity 0.98 and 0.80.
+/// where others are known, and 9 reach 0.997 and 0.97 where none is.
 inline SearchRules search_rules(Backend backend, const Weights& weights = searched_weights) {
   SearchRules rules;
   rules.curiosity = backend == Backend::host ? weights.host_curiosity : weights.device_curiosity;
