@@ -83,6 +83,13 @@ template <class Body>
 void for_each_taken(std::int64_t work, const Body& body) {
   const int threads = threads_for(work);
   const int shares = threads * shares_of_thread(work, threads);
+  if (shares == threads) {
+    // Nothing is left to be taken. A region inside another one has fewer threads.
+    parallel_region(work, [&](int thread, int team) {
+      for (int share = thread; share < shares; share += team) body(share, shares);
+    });
+    return;
+  }
   for_each_taken_part(work, shares, [&](std::int64_t share) { body(static_cast<int>(share), shares); });
 }
 

@@ -16,10 +16,12 @@
 
 namespace autospmv::formats {
 
-/// What a loop over rows does for each entry, padding included, and for each row beside that.
+/// What a loop over rows does for each entry, padding included, and for each row beside that; and for each row whose
+/// end is not foreseen: less where entries are read in packs, or rows lie in the order of their lengths.
 struct LoopWork {
   double entry = 0;
   double row = 0;
+  double unforeseen = 8;
 };
 
 /// What lengths that change from row to row pad slices of the fewest rows with. A single long row pads its slice by as
@@ -38,14 +40,8 @@ inline double unforeseen_rows(const Features& features) {
 
 /// Rows one by one, each with a loop of its own length.
 inline double work_of_rows(const Features& features, LoopWork loop) {
-  constexpr double misprediction = 8;
   return static_cast<double>(features.nnz) * loop.entry +
-         static_cast<double>(features.rows) * (loop.row + misprediction * unforeseen_rows(features));
-}
-
-/// The same by rows that lie in the order of their lengths, where few ends are not foreseen.
-inline double work_of_sorted_rows(const Features& features, LoopWork loop) {
-  return work_of_rows(features, loop) - 6.8 * static_cast<double>(features.rows) * unforeseen_rows(features);
+         static_cast<double>(features.rows) * (loop.row + loop.unforeseen * unforeseen_rows(features));
 }
 
 /// Slots in which rows lie side by side. Those beyond the shortest of their rows are asked one by one whether they

@@ -44,7 +44,7 @@ class CsrScalar final : public Format<T> {
       cost.walk.steps *= 2;
       cost.walk.longest *= 2;
     } else {
-      cost.work = work_of_rows(features, {.entry = 0.145, .row = 0.4});
+      cost.work = work_of_rows(features, {.entry = 0.096, .row = 0.28, .unforeseen = 4.9});
     }
     return cost;
   }

@@ -1,14 +1,18 @@
 // How good choices are on the recorded trials in tests/tuner/recorded, and the weights that make them:
 //     benchmark_replay [--search FILE] [--folds K]
+//     benchmark_replay --record DATABASE [--backend NAME]
 // Prints tables as Markdown. With --search, weights are searched for anew and written to FILE, which then has to be
 // compiled in; the tables are of these. With --folds, weights are also searched for K times on what is left when every
-// K-th matrix is left out, and judged on those: what to expect of matrices that no search has seen.
+// K-th matrix is left out, and judged on those: what to expect of matrices that no search has seen. With --record, it
+// prints such a recording of what a database knows, by `autospmv tune --effort exhaustive`, of one backend: the host
+// unless told otherwise.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,6 +34,8 @@ using testing::Replayed;
 struct Settings {
   std::string header;
   int folds = 0;
+  std::string database;
+  std::string backend = "host";
 };
 
 using Wanted = std::function<bool(const std::string&)>;
@@ -134,6 +140,10 @@ bool read_settings(const std::vector<std::string>& arguments, Settings& settings
       settings.header = value;
     } else if (arguments[i] == "--folds") {
       settings.folds = std::stoi(value);
+    } else if (arguments[i] == "--record") {
+      settings.database = value;
+    } else if (arguments[i] == "--backend") {
+      settings.backend = value;
     } else {
       return false;
     }
@@ -142,6 +152,9 @@ bool read_settings(const std::vector<std::string>& arguments, Settings& settings
 }
 
 void run(const Settings& settings) {
+  if (!settings.database.empty()) {
+    return testing::write_recording(*Database::look(settings.database), settings.backend, std::cout);
+  }
   const Both both;
   Weights weights = searched_weights;
   if (!settings.header.empty()) {
@@ -163,7 +176,8 @@ int main(int argc, char** argv) {
   try {
     Settings settings;
     if (!read_settings({argv + 1, argv + argc}, settings)) {
-      std::fprintf(stderr, "usage: %s [--search FILE] [--folds K]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--search FILE] [--folds K]\n       %s --record DATABASE [--backend NAME]\n",
+                   argv[0], argv[0]);
       return 2;
     }
     run(settings);

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <ostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/database.hpp"
@@ -97,6 +101,29 @@ inline std::vector<Recorded> recorded_matrices(const Recording& recording) {
     }
   }
   return records;
+}
+
+/// Writes what recorded_matrices() reads: all that a database knows of matrices in double on devices of a backend.
+inline void write_recording(Database& database, const std::string& backend, std::ostream& out) {
+  const auto number = [](const char* format, double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return std::string(text.data());
+  };
+  for (const auto& record : database.recorded(backend, "double")) {
+    out << "matrix\t" << record.matrix.label << '\t' << record.key.value_type << '\t';
+    const char* apart = "";
+    for (const auto& [name, value] : record.matrix.features) {
+      out << std::exchange(apart, " ") << name << '=' << number("%.17g", value);
+    }
+    out << '\n';
+    for (const auto& trial : database.passed(record.key)) {
+      const auto& m = trial.measurement;
+      out << "trial\t" << trial.candidate.format << '\t' << trial.candidate.params.text() << '\t'
+          << number("%.2f", m.warm.median * 1e6) << ' ' << number("%.1f", m.setup_seconds * 1e6) << ' ' << m.bytes
+          << '\n';
+    }
+  }
 }
 
 /// The history of those records, which outlive it.

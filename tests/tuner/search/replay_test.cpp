@@ -21,9 +21,9 @@ TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::gpu_recording()), false);
   ASSERT_GT(measured.matrices, 30);
   EXPECT_LE(measured.most_trials, SearchRules{}.most_trials);
-  EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
-  EXPECT_GE(measured.worst, 0.8);
-  EXPECT_GE(estimated.mean(), 0.8) << "worst " << estimated.worst;
+  EXPECT_GE(measured.mean(), 0.985) << "worst " << measured.worst;
+  EXPECT_GE(measured.worst, 0.85);
+  EXPECT_GE(estimated.mean(), 0.92) << "worst " << estimated.worst;
   EXPECT_GE(online.mean(), 0.85) << "worst " << online.worst;
   EXPECT_LE(online.trials, 6 * online.matrices);
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
@@ -41,7 +41,7 @@ TEST(Replay, MoreTrialsFindThemWhereNothingIsKnown) {
 TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::host_recording()), true);
   ASSERT_GT(measured.matrices, 50);
-  EXPECT_GE(measured.mean(), 0.96) << "worst " << measured.worst;
+  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
   EXPECT_GE(estimated.mean(), 0.86) << "worst " << estimated.worst;
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
   RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
@@ -51,8 +51,8 @@ TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
 
 TEST(Replay, OnAProcessorOthersSayMore) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::host_recording()), false);
-  EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
-  EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
+  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
+  EXPECT_GE(estimated.mean(), 0.94) << "worst " << estimated.worst;
   RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
   RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
   RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
@@ -74,7 +74,8 @@ TEST(RegretReplay, StaysWithinThePromiseOnAProcessor) {
   for (const bool blind : {true, false}) {
     const auto replayed = noted_regret(testing::host_recording(), blind);
     EXPECT_LE(replayed.worst_excess, 0) << blind;
-    EXPECT_LE(1 / replayed.totals.at(10'000).mean(), 0.82) << blind;
+    // Plain CSR itself is fast.
+    EXPECT_LE(1 / replayed.totals.at(10'000).mean(), 0.88) << blind;
   }
 }
 
