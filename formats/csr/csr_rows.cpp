@@ -13,10 +13,15 @@ namespace {
 template <int Packs, class T, class Offset, class Store>
 AUTOSPMV_INLINE void sum_in_packs(const CsrView<T>& matrix, const Offset* row_ptr, Share rows, const T* x,
                                   const Store& store) {
+  constexpr int size = Pack<T>::size;
+  const auto with_room = rows_for_packs<size>(row_ptr, rows, matrix.nnz);
   auto first = static_cast<std::int64_t>(row_ptr[rows.first]);
   for (auto row = rows.first; row < rows.last; ++row) {
     const auto last = static_cast<std::int64_t>(row_ptr[row + 1]);
-    store(row, packed_row_sum<Pack<T>::size, Packs>(matrix.values + first, matrix.col_idx + first, last - first, x));
+    const T* values = matrix.values + first;
+    const std::int32_t* columns = matrix.col_idx + first;
+    store(row, row < with_room.last ? packed_row_sum<size, Packs>(values, columns, last - first, x)
+                                    : last_row_sum<size>(values, columns, last - first, x));
     first = last;
   }
 }
@@ -46,13 +51,8 @@ template <class T, class Offset, class Store>
 AUTOSPMV_INLINE void sum_rows(const CsrView<T>& matrix, const Offset* row_ptr, int sums, Share rows, const T* x,
                               const Store& store) {
   if (sums == 4) return sum_rows_in_runs(row_ptr, rows, matrix.nnz, matrix.values, matrix.col_idx, x, store);
-  const auto with_room = rows_for_packs<Pack<T>::size>(row_ptr, rows, matrix.nnz);
-  if (sums == 8) {
-    sum_in_packs<1>(matrix, row_ptr, with_room, x, store);
-  } else {
-    sum_in_packs<2>(matrix, row_ptr, with_room, x, store);
-  }
-  sum_scalars(matrix, row_ptr, {with_room.last, rows.last}, x, store);
+  if (sums == 8) return sum_in_packs<1>(matrix, row_ptr, rows, x, store);
+  sum_in_packs<2>(matrix, row_ptr, rows, x, store);
 }
 
 // Calls sum_share(store) with what writes the sum of a row to where it belongs.

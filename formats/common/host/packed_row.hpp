@@ -49,7 +49,18 @@ AUTOSPMV_INLINE T packed_row_sum(const T* values, const std::int32_t* columns, s
   return Pack<T, Size>{sums[0]}.sum();
 }
 
-/// The same of a row whose length is known; nothing is read beside it.
+/// The same of a row behind which nothing may be read.
+template <int Size, class T>
+AUTOSPMV_INLINE T last_row_sum(const T* values, const std::int32_t* columns, std::int64_t length, const T* x) {
+  Pack<T, Size> packed{};
+  std::int64_t k = 0;
+  for (; k + Size <= length; k += Size) add_products<Size>(packed.elements, values + k, columns + k, x);
+  return packed.sum() + row_sum<1, T>(length - k, [=](std::int64_t i) AUTOSPMV_INLINE_LAMBDA {
+           return values[k + i] * x[columns[k + i]];
+         });
+}
+
+/// The same of a row whose length is known; nothing is read behind it either.
 template <std::int64_t Length, class T>
 AUTOSPMV_INLINE T known_row_sum(const T* values, const std::int32_t* columns, const T* x) {
   constexpr int size = 4;
@@ -83,10 +94,6 @@ template <class T, class Offset, class Store>
 AUTOSPMV_INLINE void sum_rows_in_runs(const Offset* firsts, Share rows, std::int64_t entries, const T* values,
                                       const std::int32_t* columns, const T* x, const Store& store) {
   constexpr int size = Pack<T>::size;
-  const auto scalar_sum = [=](std::int64_t first, std::int64_t length) AUTOSPMV_INLINE_LAMBDA {
-    return row_sum<1, T>(
-        length, [=](std::int64_t k) AUTOSPMV_INLINE_LAMBDA { return values[first + k] * x[columns[first + k]]; });
-  };
   const auto with_room = rows_for_packs<size>(firsts, rows, entries);
   RowRuns<Offset>(firsts, with_room)
       .template for_each<few_for_packs<T>>(
@@ -94,7 +101,9 @@ AUTOSPMV_INLINE void sum_rows_in_runs(const Offset* firsts, Share rows, std::int
             if constexpr (kind == Lengths::known) {
               store(row, known_row_sum<length, T>(values + first, columns + first, x));
             } else if constexpr (kind == Lengths::few) {
-              store(row, scalar_sum(first, length));
+              store(row, row_sum<1, T>(length, [=](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
+                      return values[first + k] * x[columns[first + k]];
+                    }));
             } else if constexpr (kind == Lengths::many) {
               store(row, packed_row_sum<size, 1>(values + first, columns + first, length, x));
             } else {
@@ -103,7 +112,8 @@ AUTOSPMV_INLINE void sum_rows_in_runs(const Offset* firsts, Share rows, std::int
           });
   for (auto row = with_room.last; row < rows.last; ++row) {
     const auto first = static_cast<std::int64_t>(firsts[row]);
-    store(row, scalar_sum(first, static_cast<std::int64_t>(firsts[row + 1]) - first));
+    const auto length = static_cast<std::int64_t>(firsts[row + 1]) - first;
+    store(row, last_row_sum<size>(values + first, columns + first, length, x));
   }
 }
 

@@ -233,7 +233,7 @@ class Cocktail final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "cocktail",
-        .version = 5,
+        .version = 6,
         .summary = "long rows, dense diagonals or dense blocks apart from the rest, each in a format of its own",
         .paper =
             "Su, Keutzer, \"clSpMV: a cross-platform OpenCL SpMV framework on GPUs\", 2012; compared with by Gao, Qi, "

@@ -21,7 +21,7 @@ class SellP final : public SlicedFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "sell_p",
-        .version = 6,
+        .version = 7,
         .summary = "sliced ELLPACK, padded to the threads of a row; sorted within windows it is SELL-C-sigma",
         .paper =
             "Anzt, Tomov, Dongarra, \"Implementing a sparse matrix vector product for the SELL-C/SELL-C-sigma "
