@@ -53,8 +53,8 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
   } else {
     // Batches of rows: their sums go to and from memory with each column of the batch.
     const auto nnz = static_cast<double>(features.nnz);
-    cost.work = work_of_rows(features, {.entry = 0.32, .row = 3, .unforeseen = 1.2}) + work_of_far_rows(features) +
-                work_of_decoding(nnz, full_column_bits, params["value_bits"]);
+    cost.work = work_of_rows(features, {.entry = 0.32, .row = 3, .unforeseen = unforeseen_when_sorted}) +
+                work_of_far_rows(features) + work_of_decoding(nnz, full_column_bits, params["value_bits"]);
     cost.conversion = conversion_by_sorting(features);
   }
   return cost;

@@ -101,8 +101,9 @@ class SlicedFormat : public Format<T> {
       // Rows in the order of their lengths, where few ends are not foreseen.
       const bool in_packs =
           layout.column_bits == full_column_bits && value_bits_of<T>(layout.value_bits) == full_value_bits<T>;
-      return work + work_of_rows(features, in_packs ? LoopWork{.entry = 0.125, .row = 0.26, .unforeseen = 2.1}
-                                                    : LoopWork{.entry = 0.21, .row = 0.05, .unforeseen = 1.2});
+      return work + work_of_rows(features,
+                                 in_packs ? LoopWork{.entry = 0.125, .row = 0.26, .unforeseen = 2.1}
+                                          : LoopWork{.entry = 0.21, .row = 0.05, .unforeseen = unforeseen_when_sorted});
     }
     if (layout.threads > 1) {
       // Row by row; partial sums are added up, and what a row has left of them is summed up apart.

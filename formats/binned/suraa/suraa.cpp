@@ -96,7 +96,7 @@ class Suraa final : public BinnedFormat<T> {
   }
 
   [[nodiscard]] double work(const Features& features) const override {
-    return work_of_rows(features, {.entry = 0.21, .row = 1.2, .unforeseen = 1.2});
+    return work_of_rows(features, {.entry = 0.21, .row = 1.2, .unforeseen = unforeseen_when_sorted});
   }
 
   void add_walk(const Features& features, const Params& /*params*/, Cost& cost) const override {

@@ -38,13 +38,14 @@ class RowRuns {
   template <std::int64_t Few = 0, class Row>
   AUTOSPMV_INLINE void for_each(const Row& row) {
     constexpr std::int64_t alike = 1024;
+    constexpr std::int64_t many = 16;
     while (row_ < end_) {
       last_ = std::min(end_, row_ + alike);
       if (come_in_runs()) {
         while (row_ < last_) next_run(row);
       } else if (Few > 0 && mean_is_up_to(Few)) {
         while (row_ < last_) next(row, length(), Kind<Lengths::few>{});
-      } else if (Few > 0 && !mean_is_up_to(16)) {
+      } else if (Few > 0 && !mean_is_up_to(many)) {
         while (row_ < last_) next(row, length(), Kind<Lengths::many>{});
       } else {
         while (row_ < last_) next(row, length(), Kind<Lengths::changing>{});
@@ -75,9 +76,9 @@ class RowRuns {
     return static_cast<std::int64_t>(firsts_[row_ + 1]) - first_;
   }
 
-  template <class Row, class Length, class Kind>
-  AUTOSPMV_INLINE void next(const Row& row, Length length, Kind kind) {
-    row(row_, first_, length, kind);
+  template <class Row, class Length, Lengths kind>
+  AUTOSPMV_INLINE void next(const Row& row, Length length, Kind<kind> of_row) {
+    row(row_, first_, length, of_row);
     ++row_;
     first_ += length;
   }

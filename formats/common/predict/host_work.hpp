@@ -24,6 +24,9 @@ struct LoopWork {
   double unforeseen = 8;
 };
 
+/// LoopWork::unforeseen of entries one by one, where rows lie in the order of their lengths.
+inline constexpr double unforeseen_when_sorted = 1.2;
+
 /// What lengths that change from row to row pad slices of the fewest rows with. A single long row pads its slice by as
 /// many times its own length as the slice has other rows: that part grows with the rows of a slice, and is left out.
 inline double padding_of_neighbours(const Features& features) {

@@ -52,7 +52,8 @@ class CsrScalar final : public Format<T> {
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
                                                            const Device& device) const override {
     if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    // On the host threads have no others to hide behind what an addition waits for: the one before it.
+    // On the host threads have no others to hide behind what an addition waits for: the one before it. There 4 stands
+    // for as many at once as the lengths of rows ask for.
     const int partial_sums = device.backend == Backend::host ? 4 : 1;
     const CsrRows shape{partial_sums, static_cast<int>(params.find("block").value_or(256))};
     return std::unique_ptr<Operator<T>>(std::make_unique<CsrRowsOperator<T>>(matrix, shape, device));
