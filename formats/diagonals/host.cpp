@@ -64,8 +64,8 @@ void for_each_hack(const CsrView<T>& matrix, const Diagonals<T>& diagonals, cons
 }
 
 template <class T>
-AUTOSPMV_INLINE void multiply_tile(const DiagonalShape& shape, const T* values, Share rows, T alpha, const T* x, T beta,
-                                   T* y) {
+AUTOSPMV_INLINE void multiply_tile(const DiagonalShape& shape, const T* values, std::int64_t ahead, Share rows, T alpha,
+                                   const T* x, T beta, T* y) {
   T sum[tile_rows];
   std::fill_n(sum, rows.last - rows.first, T{0});
   const auto at = shape.at(rows.first);
@@ -88,16 +88,16 @@ AUTOSPMV_INLINE void multiply_tile(const DiagonalShape& shape, const T* values, 
     const auto j = inner_first + i;
     return DiagonalRun<T>{values + at.slot + j * shape.hack, x + rows.first + at.offsets[j]};
   };
-  add_diagonals(inner_last - inner_first, inner, rows.last - rows.first, sum);
+  add_diagonals(inner_last - inner_first, inner, rows.last - rows.first, ahead, sum);
   for (auto j = inner_last; j < at.count; ++j) add_partly(j);
   store_sums(sum, rows, alpha, beta, y);
 }
 
 // Multiversioned functions cannot be templates, so one overload stands for each type.
-#define AUTOSPMV_TILE(T)                                                                                    \
-  AUTOSPMV_MULTIVERSION void tile_version(const DiagonalShape& shape, const T* values, Share rows, T alpha, \
-                                          const T* x, T beta, T* y) {                                       \
-    multiply_tile(shape, values, rows, alpha, x, beta, y);                                                  \
+#define AUTOSPMV_TILE(T)                                                                                               \
+  AUTOSPMV_MULTIVERSION void tile_version(const DiagonalShape& shape, const T* values, std::int64_t ahead, Share rows, \
+                                          T alpha, const T* x, T beta, T* y) {                                         \
+    multiply_tile(shape, values, ahead, rows, alpha, x, beta, y);                                                      \
   }
 AUTOSPMV_TILE(float)
 AUTOSPMV_TILE(double)
@@ -166,8 +166,9 @@ template <class T>
 void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y) {
   const auto shape = diagonals.shape();
   const T* values = diagonals.values.data();
+  const auto ahead = fetched_ahead<T>(shape.hack, static_cast<std::int64_t>(diagonals.values.size()));
   const auto multiply_rows = [&](Share rows) {
-    for_each_tile(rows, [&](Share tile) { tile_version(shape, values, tile, alpha, x, beta, y); });
+    for_each_tile(rows, [&](Share tile) { tile_version(shape, values, ahead, tile, alpha, x, beta, y); });
   };
   if (shape.first == nullptr) {
     const auto tiles = (shape.rows + tile_rows - 1) / tile_rows;

@@ -71,38 +71,66 @@ struct DiagonalRun {
   const T* x;
 };
 
-/// Diagonals that are read side by side: no more than a processor prefetches.
+/// Diagonals that are read side by side.
 inline constexpr std::int64_t diagonals_at_once = 8;
 
-/// Adds the diagonals run(0), run(1), ... to the sums of `count` rows, for all of which x has elements. The sums of a
-/// few rows stay in registers while several diagonals are added to them.
-template <class T, class Run>
-AUTOSPMV_INLINE void add_diagonals(std::int64_t diagonals, const Run& run, std::int64_t count, T* sum) {
+/// How many elements ahead diagonals of `length` rows, one behind the other, are fetched: `slots` of them in all. Short
+/// ones side by side look like no stream to the processor: what it reads next are as many more. Long ones it follows,
+/// but none from one page into the next. What the second-level caches hold is there already.
+template <class T>
+constexpr std::int64_t fetched_ahead(std::int64_t length, std::int64_t slots) {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  if (slots * static_cast<std::int64_t>(sizeof(T)) < least_bytes) return 0;
+  return length <= tile_rows ? diagonals_at_once * length : static_cast<std::int64_t>(1024 / sizeof(T));
+}
+
+/// Adds one diagonal to the sums of its rows, `packs` packs of them. Where there is no nonzero, x, which may be
+/// infinite, is taken to be zero.
+template <int packs, class T>
+AUTOSPMV_INLINE void add_packs(const DiagonalRun<T>& at, Pack<T>* sums) {
   using Vector = typename Pack<T>::Vector;
   typedef BitsOf<T> Bits __attribute__((vector_size(sizeof(Vector))));
+  for (int p = 0; p < packs; ++p) {
+    Pack<T> value;
+    Pack<T> element;
+    value.load(at.values + p * Pack<T>::size);
+    element.load(at.x + p * Pack<T>::size);
+    const Bits present = reinterpret_cast<Bits>(value.elements) != 0;
+    sums[p].elements += value.elements * reinterpret_cast<Vector>(reinterpret_cast<Bits>(element.elements) & present);
+  }
+}
+
+/// Adds the diagonals run(0), run(1), ... to the sums of `count` rows, for all of which x has elements. The sums of a
+/// few rows stay in registers while several diagonals are added to them. Fetches values `ahead` elements before they
+/// are needed; none where that is 0.
+template <class T, class Run>
+AUTOSPMV_INLINE void add_diagonals(std::int64_t diagonals, const Run& run, std::int64_t count, std::int64_t ahead,
+                                   T* sum) {
   constexpr int packs = 4;
   constexpr std::int64_t group = packs * Pack<T>::size;
+  constexpr std::int64_t line = 64 / sizeof(T);
   const auto whole = count / group * group;
-  for (std::int64_t first = 0; first < diagonals; first += diagonals_at_once) {
-    const auto last = std::min(diagonals, first + diagonals_at_once);
-    for (std::int64_t row = 0; row < whole; row += group) {
-      Pack<T> sums[packs];
-      for (int p = 0; p < packs; ++p) sums[p].load(sum + row + p * Pack<T>::size);
-      for (auto j = first; j < last; ++j) {
-        const DiagonalRun<T> at = run(j);
-        for (int p = 0; p < packs; ++p) {
-          Pack<T> value;
-          Pack<T> element;
-          value.load(at.values + row + p * Pack<T>::size);
-          element.load(at.x + row + p * Pack<T>::size);
-          // Where there is no nonzero, x, which may be infinite, is taken to be zero.
-          const Bits present = reinterpret_cast<Bits>(value.elements) != 0;
-          sums[p].elements +=
-              value.elements * reinterpret_cast<Vector>(reinterpret_cast<Bits>(element.elements) & present);
+  const auto add = [&](const auto& fetch) AUTOSPMV_INLINE_LAMBDA {
+    for (std::int64_t first = 0; first < diagonals; first += diagonals_at_once) {
+      const auto last = std::min(diagonals, first + diagonals_at_once);
+      for (std::int64_t row = 0; row < whole; row += group) {
+        Pack<T> sums[packs];
+        for (int p = 0; p < packs; ++p) sums[p].load(sum + row + p * Pack<T>::size);
+        for (auto j = first; j < last; ++j) {
+          const DiagonalRun<T> at = run(j);
+          fetch(at.values + row);
+          add_packs<packs>(DiagonalRun<T>{at.values + row, at.x + row}, sums);
         }
+        for (int p = 0; p < packs; ++p) sums[p].store(sum + row + p * Pack<T>::size);
       }
-      for (int p = 0; p < packs; ++p) sums[p].store(sum + row + p * Pack<T>::size);
     }
+  };
+  if (ahead == 0) {
+    add([](const T*) AUTOSPMV_INLINE_LAMBDA {});
+  } else {
+    add([ahead](const T* values) AUTOSPMV_INLINE_LAMBDA {
+      for (std::int64_t i = 0; i < group; i += line) __builtin_prefetch(values + ahead + i);
+    });
   }
   for (std::int64_t j = 0; j < diagonals; ++j) {
     const DiagonalRun<T> at = run(j);

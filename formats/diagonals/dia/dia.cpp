@@ -45,7 +45,7 @@ class Dia final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "dia",
-        .version = 4,
+        .version = 5,
         .summary = "diagonals and their offsets, no column indices; symmetric ones stored once",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "

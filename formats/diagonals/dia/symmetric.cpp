@@ -15,6 +15,7 @@ namespace {
 using formats::host::add_diagonals;
 using formats::host::add_slots;
 using formats::host::DiagonalRun;
+using formats::host::fetched_ahead;
 using formats::host::PlainSlots;
 using formats::host::tile_rows;
 
@@ -37,8 +38,8 @@ AUTOSPMV_INLINE void multiply_tile(const HalfView<T>& half, Share rows, T alpha,
     const auto mate = rows.first - shape.offsets[j];
     return DiagonalRun<T>{lower + j * shape.hack + mate, x + mate};
   };
-  add_diagonals(inner, above, count, sum);
-  add_diagonals(inner - main, below, count, sum);
+  add_diagonals(inner, above, count, fetched_ahead<T>(shape.hack, shape.diagonals * shape.hack), sum);
+  add_diagonals(inner - main, below, count, 0, sum);  // in a cache since they were above
   for (auto j = inner; j < shape.diagonals; ++j) {
     const std::int64_t offset = shape.offsets[j];
     const auto slot = j * shape.hack;

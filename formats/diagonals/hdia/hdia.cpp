@@ -54,7 +54,7 @@ class Hdia final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hdia",
-        .version = 3,
+        .version = 4,
         .summary = "diagonals in hacks of rows, no column indices; constant ones stored as one value",
         .paper =
             "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse matrices on GPGPUs\", "
