@@ -15,6 +15,7 @@
 #include "core/matrix/csr.hpp"
 #include "core/params.hpp"
 #include "features/features.hpp"
+#include "formats/common/predict/rules.hpp"
 
 namespace autospmv {
 
@@ -79,6 +80,10 @@ class Operator {
   [[nodiscard]] virtual std::int64_t bytes() const = 0;
 };
 
+/// The operator of what was built, or why nothing was.
+template <class T>
+using Built = Result<std::unique_ptr<Operator<T>>>;
+
 template <class T>
 class Format {
  public:
@@ -94,8 +99,10 @@ class Format {
   [[nodiscard]] virtual ParamSpace params(const Features& features, const Device& device) const = 0;
 
   /// What the candidate will cost, or why it is refused, before any work.
-  [[nodiscard]] virtual Result<Cost> predict(const Features& features, const Params& params,
-                                             const Device& device) const = 0;
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const {
+    if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
+    return cost(features, params, device);
+  }
 
   /// Whether this candidate's results are bitwise equal from run to run.
   [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {
@@ -112,8 +119,21 @@ class Format {
 
   /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
   /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.
-  [[nodiscard]] virtual Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                                   const Device& device) const = 0;
+  [[nodiscard]] Built<T> build(const CsrView<T>& matrix, const Params& params, const Device& device) const {
+    if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
+    return convert(matrix, params, device);
+  }
+
+ protected:
+  /// All parameters there are here, and what each may be.
+  [[nodiscard]] virtual std::vector<formats::Allowed> allowed(const Device& /*device*/) const { return {}; }
+
+ private:
+  /// predict() and build(), of parameters that are all there and allowed.
+  [[nodiscard]] virtual Result<Cost> cost(const Features& features, const Params& params,
+                                          const Device& device) const = 0;
+  [[nodiscard]] virtual Built<T> convert(const CsrView<T>& matrix, const Params& params,
+                                         const Device& device) const = 0;
 };
 
 /// Every format of this build, in the order of their names. Made by the build from the folders of formats/.

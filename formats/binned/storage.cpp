@@ -64,8 +64,7 @@ std::vector<RowBin> bins_of_host(const RowBins& rows, const std::vector<std::int
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
-                                                      const Device& device) {
+Built<T> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape, const Device& device) {
   const double bytes =
       binned_storage_bytes<T>(matrix.rows, matrix.nnz, shape.stored, shape.log_granularity, full_value_bits<T>);
   if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
@@ -87,9 +86,8 @@ double binned_storage_bytes(std::int64_t rows, std::int64_t nnz, bool stored, in
   return list + csr_bytes<T>(rows, nnz) - static_cast<double>(nnz) * sizeof(T) + values;
 }
 
-#define AUTOSPMV_BINNED_ROWS(T)                                                                           \
-  template Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>&, RowBins, BinnedShape, \
-                                                                 const Device&);                          \
+#define AUTOSPMV_BINNED_ROWS(T)                                                               \
+  template Built<T> make_binned_rows(const CsrView<T>&, RowBins, BinnedShape, const Device&); \
   template double binned_storage_bytes<T>(std::int64_t, std::int64_t, bool, int, std::int64_t);
 AUTOSPMV_BINNED_ROWS(float)
 AUTOSPMV_BINNED_ROWS(double)

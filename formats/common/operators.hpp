@@ -47,7 +47,7 @@ std::unique_ptr<Operator<T>> operator_of(Storage<T> storage, Place place) {
 
 /// The operator of what was built, or why nothing was.
 template <template <class> class Storage, class T>
-Result<std::unique_ptr<Operator<T>>> operator_or_refusal(Result<Storage<T>> built, Place place) {
+Built<T> operator_or_refusal(Result<Storage<T>> built, Place place) {
   if (!built) return Refusal{built.reason()};
   return operator_of(std::move(*built), place);
 }

@@ -87,15 +87,14 @@ ParamSpace TripletsFormat<T>::params(const Features& features, const Device& dev
 }
 
 template <class T>
-std::optional<Refusal> TripletsFormat<T>::refuse(const Params& params, const Device& device) const {
-  std::vector<Allowed> allowed{{"value_bits", all_value_bits<T>()}};
-  const auto own = whole_own_param(device);
-  if (own) allowed.push_back({own->name, own->values});
+std::vector<Allowed> TripletsFormat<T>::allowed(const Device& device) const {
+  std::vector<Allowed> all{{"value_bits", all_value_bits<T>()}};
+  if (auto own = whole_own_param(device)) all.push_back(std::move(*own));
   if (device.backend == Backend::cuda) {
-    allowed.push_back({"fixup", all_fixups()});
-    allowed.push_back({"block", {64, 128, 256, 512}});
+    all.push_back({"fixup", all_fixups()});
+    all.push_back({"block", {64, 128, 256, 512}});
   }
-  return refuse_params(params, allowed);
+  return all;
 }
 
 template <class T>
@@ -104,8 +103,7 @@ Cut TripletsFormat<T>::cut(const Params& params, std::int64_t entries, const Dev
 }
 
 template <class T>
-Result<Cost> TripletsFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
-  if (auto refusal = refuse(params, device)) return *refusal;
+Result<Cost> TripletsFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
   const auto value_bits = params["value_bits"];
   if (auto refusal = refuse_value_bits<T>(features, value_bits)) return *refusal;
   const auto shares = cut(params, features.nnz, device);
@@ -134,9 +132,7 @@ bool TripletsFormat<T>::deterministic(const Params& params, const Device& device
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> TripletsFormat<T>::build(const CsrView<T>& matrix, const Params& params,
-                                                              const Device& device) const {
-  if (auto refusal = refuse(params, device)) return *refusal;
+Built<T> TripletsFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
   const DeviceScope scope(device);
   const auto shares = cut(params, matrix.nnz, device);
   const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), 0, full_value_bits<T>, shares, device);

@@ -130,9 +130,7 @@ class Csc final : public Format<T> {
     return {{"T", threads}, {"block", {256, 128}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_csc_params(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(features.nnz)) return *refusal;
     const auto nnz = static_cast<double>(features.nnz);
     Cost cost;
@@ -155,9 +153,7 @@ class Csc final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_csc_params(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(matrix.nnz)) return *refusal;
     const DeviceScope scope(device);
     const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), static_cast<double>(matrix.cols), device);
@@ -189,9 +185,9 @@ class Csc final : public Format<T> {
     return panels * reach * (1 - missed);
   }
 
-  static std::optional<Refusal> refuse_csc_params(const Params& params, const Device& device) {
-    if (device.backend == Backend::host) return refuse_params(params, {{"panels", {1, 2, 4, 8, 16}}});
-    return refuse_params(params, {{"T", {1, 2, 4, 8, 16, 32, 64, 128, 256}}, {"block", {64, 128, 256, 512}}});
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    if (device.backend == Backend::host) return {{"panels", {1, 2, 4, 8, 16}}};
+    return {{"T", {1, 2, 4, 8, 16, 32, 64, 128, 256}}, {"block", {64, 128, 256, 512}}};
   }
 };
 

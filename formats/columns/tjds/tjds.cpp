@@ -211,9 +211,7 @@ class Tjds final : public Format<T> {
     return {{"block", {1024, 256, 4096}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(features.nnz)) return *refusal;
     const auto nnz = static_cast<double>(features.nnz);
     const auto cols = static_cast<double>(features.cols);
@@ -241,9 +239,7 @@ class Tjds final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(matrix.nnz)) return *refusal;
     const DeviceScope scope(device);
     // How long columns are is not known yet: at worst every entry has a diagonal of its own.
@@ -274,7 +270,7 @@ class Tjds final : public Format<T> {
     return std::max(1.0, 256.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.cols)));
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"block", {256, 1024, 4096, 16384, 65536, whole}}};
     return {{"block", {256, 512, 1024, 2048, 4096}}};
   }

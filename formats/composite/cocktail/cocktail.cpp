@@ -215,8 +215,8 @@ std::unique_ptr<Operator<T>> build_listed_rows(Part<T>& part, const Params& para
 
 // The best of the choices that takes the part after all: predictions come without a look at the matrix.
 template <class T>
-Result<std::unique_ptr<Operator<T>>> build_part(Part<T>& part, const std::vector<Choice<T>>& choices,
-                                                const Features& features, const Device& device) {
+Built<T> build_part(Part<T>& part, const std::vector<Choice<T>>& choices, const Features& features,
+                    const Device& device) {
   for (const auto& choice : choices) {
     if (choice.lists_rows) {
       return build_listed_rows(part, choice.params, features.rows - features.empty_rows, device);
@@ -246,9 +246,7 @@ class Cocktail final : public Format<T> {
     return {{"parts", values()}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, {{"parts", values()}})) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto cut = static_cast<Cut>(params["parts"]);
     if (auto refusal = refuse_useless<T>(cut, features)) return *refusal;
     const double csr = csr_bytes<T>(features.rows, features.nnz);
@@ -269,9 +267,7 @@ class Cocktail final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, {{"parts", values()}})) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (matrix.nnz == 0) return Refusal{"size: no nonzeros"};
     const DeviceScope scope(device);
     const auto cut = static_cast<Cut>(params["parts"]);
@@ -284,6 +280,8 @@ class Cocktail final : public Format<T> {
   }
 
  private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override { return {{"parts", values()}}; }
+
   static std::vector<std::int64_t> values() {
     return {static_cast<std::int64_t>(Cut::diagonals), static_cast<std::int64_t>(Cut::rows),
             static_cast<std::int64_t>(Cut::blocks)};
@@ -294,7 +292,7 @@ class Cocktail final : public Format<T> {
     return std::string(cut == Cut::diagonals ? "diagonals" : "blocks") + ": dense ones would save too little";
   }
 
-  static Result<std::unique_ptr<Operator<T>>> plan(Split<T> parts, const CsrView<T>& matrix, const Device& device) {
+  static Built<T> plan(Split<T> parts, const CsrView<T>& matrix, const Device& device) {
     auto of_first = features_of(parts.cut, &parts.rule, device);
     auto of_second = features_of(parts.rest, nullptr, device);
     const CutRule* rule_of_first = &parts.rule;
@@ -312,7 +310,7 @@ class Cocktail final : public Format<T> {
 
     auto first_op = build_part(cut_first ? parts.cut : parts.rest, first, of_first, device);
     if (!first_op) return Refusal{first_op.reason()};
-    Result<std::unique_ptr<Operator<T>>> second_op(nullptr);
+    Built<T> second_op(nullptr);
     if (!second.empty()) second_op = build_part(cut_first ? parts.rest : parts.cut, second, of_second, device);
     if (!second_op) return Refusal{second_op.reason()};
     synchronize(device, setup_stream(device));

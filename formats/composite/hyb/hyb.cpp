@@ -164,9 +164,7 @@ class Hyb final : public Format<T> {
     return {{"value_bits", values}, {"K", widths}, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto width = params["K"];
     if (width >= features.npr_max) return Refusal{"nothing left for COO: no row is longer than K"};
     if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
@@ -195,9 +193,7 @@ class Hyb final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     auto regular = build_sliced(matrix, layout_of(params), device);
     if (!regular) return Refusal{regular.reason()};
@@ -244,11 +240,11 @@ class Hyb final : public Format<T> {
     return std::min(entries, static_cast<double>(features.nnz));
   }
 
-  static std::optional<Refusal> refuse_hyb_params(const Params& params, const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     constexpr auto widest = std::numeric_limits<std::int64_t>::max();
-    std::vector<Allowed> allowed{{"K", {0, widest}, 1}, {"value_bits", all_value_bits<T>()}};
-    if (device.backend == Backend::cuda) allowed.push_back({"block", {128, 256, 512}});
-    return refuse_params(params, allowed);
+    std::vector<Allowed> all{{"K", {0, widest}, 1}, {"value_bits", all_value_bits<T>()}};
+    if (device.backend == Backend::cuda) all.push_back({"block", {128, 256, 512}});
+    return all;
   }
 };
 

@@ -262,9 +262,7 @@ class Csr5 final : public Format<T> {
             {"block", {128, 256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
     const auto sigma = static_cast<int>(params["sigma"]);
     const auto cut = cut_of(params);
@@ -293,9 +291,7 @@ class Csr5 final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto sigma = static_cast<int>(params["sigma"]);
     const auto cut = cut_of(params);
@@ -340,7 +336,7 @@ class Csr5 final : public Format<T> {
             .fixup = static_cast<Fixup>(params.find("fixup").value_or(1))};
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"value_bits", all_value_bits<T>()}, {"sigma", sigmas()}};
     return {{"value_bits", all_value_bits<T>()},
             {"fixup", all_fixups()},

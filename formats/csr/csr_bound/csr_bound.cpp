@@ -140,9 +140,7 @@ class CsrBound final : public Format<T> {
             {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const bool merge = params.find("merge") == 1;
     const auto fragments = static_cast<double>(count_fragments(features.nnz, params["fragment"]));
     const double bytes_of_fragment = sizeof(Bound) + (merge ? 2 * sizeof(T) : 0);
@@ -163,9 +161,7 @@ class CsrBound final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const auto length = static_cast<int>(params["fragment"]);
     return on_backend(
         device,
@@ -184,7 +180,7 @@ class CsrBound final : public Format<T> {
  private:
   using Values = std::vector<std::int64_t>;
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     const Values lengths{512, 1024, 2048, host::longest_fragment};
     if (device.backend == Backend::host) return {{"fragment", lengths}};
     return {{"merge", {0, 1}}, {"T", {0, 1, 2, 4, 8, 16, 32}}, {"fragment", lengths}, {"block", {128, 256, 512}}};

@@ -132,9 +132,7 @@ class CsrGathered final : public Format<T> {
     return {axis, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     Cost cost;
     cost.bytes = csr + vector_bytes<T>(features);
@@ -150,9 +148,7 @@ class CsrGathered final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const auto threads = static_cast<int>(params["T"]);
     if (device.backend == Backend::cuda) {
       const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
@@ -171,7 +167,7 @@ class CsrGathered final : public Format<T> {
 
   static double gathered_bytes(std::int64_t nnz) { return static_cast<double>(nnz) * sizeof(T); }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {4, 16}}};
     return {{"T", {2, 4, 8, 16, 32}}, {"block", {128, 256, 512}}};
   }

@@ -194,9 +194,7 @@ class CsrMerge final : public Format<T> {
             {"hub", hub}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     Cost cost;
     if (device.backend == Backend::cuda) {
       if (auto refusal = refuse_tiles(features.rows, features.nnz, shape_of(params))) return *refusal;
@@ -218,9 +216,7 @@ class CsrMerge final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const bool on_cuda = device.backend == Backend::cuda;
     if (on_cuda) {
       if (auto refusal = refuse_tiles(matrix.rows, matrix.nnz, shape_of(params))) return *refusal;
@@ -246,7 +242,7 @@ class CsrMerge final : public Format<T> {
  private:
   using Values = std::vector<std::int64_t>;
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"hub", {0, 1}}, {"T", {2, 4}}};
     return {{"hub", {0, 1}},
             {"items", {3, 7, 11, 15}},

@@ -208,9 +208,8 @@ class CsrPadded final : public Format<T> {
         {"pad", pads}, {"load", {4, 1}}, {"T", threads == 16 ? Values{16, 8} : Values{threads, 16}}, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse(features.rows, features.nnz, params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
+    if (auto refusal = refuse_size(features.rows, features.nnz, params)) return *refusal;
     const double slots = slots_of(features, params["pad"]);
     Cost cost;
     cost.storage_bytes = padded_bytes<T>(features.rows, slots);
@@ -227,9 +226,8 @@ class CsrPadded final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse(matrix.rows, matrix.nnz, params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
+    if (auto refusal = refuse_size(matrix.rows, matrix.nnz, params)) return *refusal;
     const DeviceScope scope(device);
     PaddedCsr<T> padded;
     padded.rows = matrix.rows;
@@ -257,15 +255,17 @@ class CsrPadded final : public Format<T> {
     return shape;
   }
 
-  static std::optional<Refusal> refuse(std::int64_t rows, std::int64_t nnz, const Params& params,
-                                       const Device& device) {
-    std::vector<Allowed> allowed{{"pad", {16, 32}}};
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    std::vector<Allowed> all{{"pad", {16, 32}}};
     if (device.backend == Backend::cuda) {
-      allowed.push_back({"load", {1, 4}});
-      allowed.push_back({"T", {4, 8, 16, 32}});
-      allowed.push_back({"block", {128, 256, 512}});
+      all.push_back({"load", {1, 4}});
+      all.push_back({"T", {4, 8, 16, 32}});
+      all.push_back({"block", {128, 256, 512}});
     }
-    if (auto refusal = refuse_params(params, allowed)) return refusal;
+    return all;
+  }
+
+  static std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t nnz, const Params& params) {
     // No more units than this, whatever the rows.
     if (nnz / params["pad"] + rows > max_narrow_nnz) return Refusal{"size: 32 bits may not count the units of rows"};
     return std::nullopt;

@@ -58,9 +58,7 @@ class CsrVector final : public Format<T> {
             threads};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
@@ -78,9 +76,7 @@ class CsrVector final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256)),
                         static_cast<int>(params.find("share").value_or(0))};
@@ -146,7 +142,7 @@ class CsrVector final : public Format<T> {
     }
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16}}};
     return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}},
             {"share", {0, 8, 32}},

@@ -63,9 +63,7 @@ class Dia final : public Format<T> {
     return {{"block", {256, 128, 512}}, {"rows", rows}, {"symmetric", symmetric}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
     if (features.diagonals > diagonals_cap) {
       return Refusal{"diagonals: more than " + std::to_string(diagonals_cap)};
@@ -87,9 +85,7 @@ class Dia final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     DiagonalLayout layout;
     layout.rows = static_cast<int>(params.find("rows").value_or(1));
     layout.block = static_cast<int>(params.find("block").value_or(256));
@@ -98,7 +94,7 @@ class Dia final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"symmetric", {0, 1}}};
     return {{"symmetric", {0, 1}}, {"rows", {1, 2, 4}}, {"block", {128, 256, 512}}};
   }

@@ -43,9 +43,7 @@ class CsrAdaptive final : public Format<T> {
     return {{"value_bits", value_bits_for<T>(features)}, {"block", {256, 128}}, {"nonzeros", {middle, middle / 2}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto limits = limits_of(params);
     const double blocks = expected_row_blocks(features, limits);
     Cost cost;
@@ -65,9 +63,7 @@ class CsrAdaptive final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto stream = setup_stream(device);
     auto blocks = make_row_blocks(matrix.row_ptr, matrix.rows, matrix.nnz, limits_of(params), device, stream);
@@ -100,7 +96,7 @@ class CsrAdaptive final : public Format<T> {
     cost.bytes += bytes - nnz * sizeof(T);
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"nonzeros", {256, 512, 1024, 2048, most_staged_on_host}}};
     return {
         {"nonzeros", {256, 512, 1024, 2048, 4096}}, {"block", {128, 256, 512}}, {"value_bits", all_value_bits<T>()}};

@@ -83,9 +83,7 @@ class Ipcsr final : public Format<T> {
             {"block", {256, 128, 512}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_parameters(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto limits = limits_of(params);
     const double blocks = expected_row_blocks(features, limits);
     Cost cost;
@@ -105,9 +103,7 @@ class Ipcsr final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_parameters(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto stream = setup_stream(device);
     auto blocks = make_row_blocks(matrix.row_ptr, matrix.rows, matrix.nnz, limits_of(params), device, stream);
@@ -141,15 +137,12 @@ class Ipcsr final : public Format<T> {
     return std::max(1.0, device.threads_of_multiprocessor / 2.0 / threads);
   }
 
-  static std::optional<Refusal> refuse_parameters(const Params& params, const Device& device) {
-    if (device.backend == Backend::host) {
-      return refuse_params(params, {{"SHARED_SIZE", {512, 1024, 2048, most_staged_on_host}}});
-    }
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    if (device.backend == Backend::host) return {{"SHARED_SIZE", {512, 1024, 2048, most_staged_on_host}}};
     // What a block's shared memory holds.
     const auto most = shared_size<T>(device.threads_of_multiprocessor, device);
-    return refuse_params(
-        params,
-        {{"SHARED_SIZE", {32, most}, 1}, {"block", {128, 256, 512}}, {"form", {paper_form, shuffle_form, wide_form}}});
+    return {
+        {"SHARED_SIZE", {32, most}, 1}, {"block", {128, 256, 512}}, {"form", {paper_form, shuffle_form, wide_form}}};
   }
 };
 

@@ -78,9 +78,8 @@ class Pcsr final : public Format<T> {
     return {{"block", {256, 128}}, {"SHARED_SIZE", {2048, 1024}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& device) const override {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     Cost cost;
     cost.storage_bytes = static_cast<double>(features.nnz) * sizeof(T);
@@ -99,9 +98,7 @@ class Pcsr final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
     if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
     const DeviceScope scope(device);
@@ -116,7 +113,7 @@ class Pcsr final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {};
     return {{"block", {128, 256, 512}}, {"SHARED_SIZE", {512, 1024, 2048, 4096}}};
   }

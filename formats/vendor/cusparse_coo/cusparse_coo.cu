@@ -51,10 +51,8 @@ class CusparseCoo final : public Format<T> {
     return {{"algorithm", {1, 2}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     Cost cost;
     cost.storage_bytes = rows_bytes(features.nnz);
     if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
@@ -67,10 +65,8 @@ class CusparseCoo final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
     if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), csr, device)) return *refusal;
     const DeviceScope scope(device);
@@ -83,6 +79,10 @@ class CusparseCoo final : public Format<T> {
   }
 
  private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"algorithm", {1, 2}}};
+  }
+
   static double rows_bytes(std::int64_t nnz) { return 4 * static_cast<double>(nnz); }
 };
 

@@ -82,10 +82,8 @@ class CusparseSell final : public Format<T> {
     return {{"C", {32, 64, 128, 16}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, allowed())) return *refusal;
     const double slots = expected_slots(features, params["C"]);
     if (auto refusal = refuse_slots(slots)) return *refusal;
     Cost cost;
@@ -98,10 +96,8 @@ class CusparseSell final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, allowed())) return *refusal;
     const DeviceScope scope(device);
     auto sliced = build_sliced(matrix, layout_of(params), device);
     if (!sliced) return Refusal{sliced.reason()};
@@ -113,7 +109,9 @@ class CusparseSell final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed() { return {{"C", {slice_sizes.begin(), slice_sizes.end()}}}; }
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"C", {slice_sizes.begin(), slice_sizes.end()}}};
+  }
 
   static SlicedLayout layout_of(const Params& params) {
     SlicedLayout layout;
