@@ -182,8 +182,7 @@ Result<Cost> BinnedFormat<T>::cost(const Features& features, const Params& param
   cost.bytes = product_bytes<T>(features, stored_, log_granularity, value_bits);
   cost.storage_bytes = binned_storage_bytes<T>(features.rows, features.nnz, stored_, log_granularity, value_bits);
   if (stored_) {
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   }
   if (on_host) {
     cost.work = work(features);

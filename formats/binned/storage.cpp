@@ -67,7 +67,7 @@ template <class T>
 Built<T> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape, const Device& device) {
   const double bytes =
       binned_storage_bytes<T>(matrix.rows, matrix.nnz, shape.stored, shape.log_granularity, full_value_bits<T>);
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   if (shape.dynamic_bins > 0 && !room_for_children(shape.most_children, device)) {
     return Refusal{"memory: no room for so many launches that wait"};
   }

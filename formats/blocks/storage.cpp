@@ -70,13 +70,13 @@ bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
 }
 
 template <class T>
-std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, std::int64_t nnz,
+std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, const CsrView<T>& matrix,
                                     const Device& device) {
   const auto block_rows = static_cast<double>(blocks.block_rows);
   const auto block_slots = static_cast<double>(slots);
-  const double csr = csr_bytes<T>(blocks.rows, nnz);
+  const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
   if (auto refusal = refuse_fill<T>(blocks.layout, block_rows, block_slots, csr, device)) return refusal;
-  return refuse_allocation(block_bytes<T>(blocks.layout, block_rows, block_slots), csr, device);
+  return refuse_allocation(block_bytes<T>(blocks.layout, block_rows, block_slots), matrix, device);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
       in_place ? static_cast<std::int64_t>(pattern->block_columns.size()) : lay_out(*pattern, blocks, device, stream);
   if (chunks > most_blocks) return refuse_block_count();
   const auto slots = chunks * blocks.slice;
-  if (auto refusal = refuse_slots(blocks, slots, matrix.nnz, device)) return *refusal;
+  if (auto refusal = refuse_slots(blocks, slots, matrix, device)) return *refusal;
   if (in_place) {
     blocks.slice_chunks = std::move(pattern->block_ptr);
     blocks.block_columns = std::move(pattern->block_columns);

@@ -43,9 +43,7 @@ Result<Cost> JaggedFormat<T>::cost(const Features& features, const Params& param
   const auto layout = layout_of(params);
   Cost cost;
   cost.storage_bytes = bytes_of<T>(layout, features, static_cast<double>(features.nnz) + padding);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-    return *refusal;
-  }
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = bytes_of<T>(layout, features, static_cast<double>(features.nnz)) + vector_bytes<T>(features);
   if (device.backend == Backend::cuda) {
     cost.walk = walk_of_rows(features, 1, true);

@@ -39,7 +39,7 @@ Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayou
   jagged.slots = lay_out(matrix, jagged, device, stream);
   const auto slots = static_cast<std::size_t>(jagged.slots);
   const double bytes = static_cast<double>(slots) * (4 + sizeof(T)) + static_cast<double>(jagged.bytes());
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   Array<std::int32_t> columns(slots, device);
   Array<T> values(slots, device);
   fill(matrix, jagged, columns, values, device, stream);

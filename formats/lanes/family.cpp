@@ -35,8 +35,7 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
 
   Cost cost;
   cost.storage_bytes = warp_ell_bytes<T>(groups, slots);
-  const double csr = csr_bytes<T>(features.rows, features.nnz);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
   const auto longest = static_cast<double>(features.npr_max);
   if (device.backend == Backend::host) {

@@ -70,7 +70,7 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LaneClasses& c
 
   const auto slots = chunks * group_lanes;
   const double bytes = warp_ell_bytes<T>(static_cast<double>(ell.groups), static_cast<double>(slots));
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   ell.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
   ell.values = Array<T>(static_cast<std::size_t>(slots), device);
   ell.refresh(matrix, device, stream);

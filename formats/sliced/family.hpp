@@ -24,9 +24,7 @@ class SlicedFormat : public Format<T> {
     if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
     const auto threads = static_cast<double>(layout.threads * layout.split);
     if (device.backend == Backend::cuda) {

@@ -54,11 +54,6 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
       [&] { cuda_steps::fill(matrix, sliced, columns, values, stream); });
 }
 
-template <class T>
-double bytes_of_csr(const CsrView<T>& matrix) {
-  return csr_bytes<T>(matrix.rows, matrix.nnz);
-}
-
 }  // namespace
 
 template <class T>
@@ -75,7 +70,7 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
 
   const auto slots = chunks * sliced.slice_rows * layout.threads;
   const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
-  if (auto refusal = refuse_allocation(bytes, bytes_of_csr(matrix), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   sliced.slots = slots;
   if (layout.keep_lengths) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);

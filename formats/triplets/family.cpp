@@ -110,9 +110,7 @@ Result<Cost> TripletsFormat<T>::cost(const Features& features, const Params& par
   const auto nnz = static_cast<double>(features.nnz);
   Cost cost;
   cost.storage_bytes = storage_bytes<T>(nnz, static_cast<double>(features.empty_rows), value_bits, shares, device);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-    return *refusal;
-  }
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = cost.storage_bytes + nnz * 4 + vector_bytes<T>(features);
   if (value_bits >= full_value_bits<T>) cost.bytes += nnz * sizeof(T);
   if (device.backend == Backend::cuda) {
@@ -136,7 +134,7 @@ Built<T> TripletsFormat<T>::convert(const CsrView<T>& matrix, const Params& para
   const DeviceScope scope(device);
   const auto shares = cut(params, matrix.nnz, device);
   const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), 0, full_value_bits<T>, shares, device);
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   const auto stream = setup_stream(device);
   const auto block = static_cast<int>(params.find("block").value_or(0));
   auto built = std::make_unique<TripletsOperator<T>>(matrix, shares, block, device);

@@ -135,9 +135,7 @@ class Csc final : public Format<T> {
     const auto nnz = static_cast<double>(features.nnz);
     Cost cost;
     cost.storage_bytes = storage_bytes<T>(nnz, stored_columns(features, params, device), device);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = bytes_by_columns<T>(features, cost.storage_bytes, device);
     if (device.backend == Backend::cuda) {
       const auto threads = static_cast<double>(params["T"]);

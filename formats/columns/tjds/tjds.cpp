@@ -224,9 +224,7 @@ class Tjds final : public Format<T> {
     const double diagonals = std::min(nnz, parts / cuts * longest_of_block(features) + longest_column(features));
     Cost cost;
     cost.storage_bytes = storage_bytes<T>(nnz, columns, diagonals, parts);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = bytes_by_columns<T>(features, cost.storage_bytes, device);
     if (device.backend == Backend::cuda) {
       cost.imbalance = std::max(contention(features), idle_columns(features, device));

@@ -273,7 +273,7 @@ class Cocktail final : public Format<T> {
     const auto cut = static_cast<Cut>(params["parts"]);
     const auto features = features_for_rules(cut, matrix, device);
     const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-    if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), csr, device)) return *refusal;
+    if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), matrix, device)) return *refusal;
     auto parts = split<T>(matrix, rules_for<T>(cut, features), device);
     if (parts.cut.nnz == 0) return Refusal{nothing_cut(cut)};
     return plan(std::move(parts), matrix, device);

@@ -174,9 +174,7 @@ class Hyb final : public Format<T> {
     const double regular = sliced_bytes<T>(layout_of(params), features.rows, slots);
     Cost cost;
     cost.storage_bytes = regular + rest_bytes<T>(static_cast<double>(features.rows), rest, value_bits);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = regular + rest_bytes<T>(0, rest, value_bits) + vector_bytes<T>(features);
     cost.launches = 2;
     if (device.backend == Backend::cuda) {
@@ -201,7 +199,7 @@ class Hyb final : public Format<T> {
     const auto entries = static_cast<std::size_t>(count(matrix, params["K"], rest, device));
     const double bytes =
         rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries), full_value_bits<T>);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     rest.rows = Array<std::int32_t>(entries, device);
     rest.columns = Array<std::int32_t>(entries, device);
     auto built = std::make_unique<HybOperator<T>>(std::move(*regular), std::move(rest), device);

@@ -273,9 +273,7 @@ class Csr5 final : public Format<T> {
     const double listed = empty == 0 ? 0 : static_cast<double>(features.rows) - empty;
     cost.storage_bytes = tiles + listed * 4;
     if (device.backend == Backend::cuda) cost.storage_bytes += empty * 4 + equal_shares_bytes<T>(cut, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_shares(static_cast<double>(features.nnz), sigma);
@@ -297,7 +295,7 @@ class Csr5 final : public Format<T> {
     const auto cut = cut_of(params);
     const double bytes = tiles_bytes<T>(static_cast<double>(matrix.nnz), sigma, full_value_bits<T>) +
                          equal_shares_bytes<T>(cut, matrix.nnz);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const auto stream = setup_stream(device);
     auto tiles = describe(matrix, sigma, cut.fixup, device);
     tiles.block = static_cast<int>(params.find("block").value_or(tiles.block));

@@ -133,15 +133,14 @@ class CsrGathered final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
     Cost cost;
-    cost.bytes = csr + vector_bytes<T>(features);
+    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     if (device.backend == Backend::host) {
       cost.work = work_of_rows(features, {.entry = 0.45, .row = 7.7});
       return cost;
     }
     cost.storage_bytes = gathered_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes += 2 * cost.storage_bytes;  // written and read
     cost.launches = 2;
     cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
@@ -151,8 +150,7 @@ class CsrGathered final : public Format<T> {
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const auto threads = static_cast<int>(params["T"]);
     if (device.backend == Backend::cuda) {
-      const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-      if (auto refusal = refuse_allocation(gathered_bytes(matrix.nnz), csr, device)) return *refusal;
+      if (auto refusal = refuse_allocation(gathered_bytes(matrix.nnz), matrix, device)) return *refusal;
     }
     using Built = std::unique_ptr<Operator<T>>;
     return on_backend(

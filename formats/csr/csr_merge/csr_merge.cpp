@@ -210,9 +210,7 @@ class CsrMerge final : public Format<T> {
       cost.storage_bytes += hub_storage_bytes<T>(features);
       ++cost.launches;
     }
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     return cost;
   }
 
@@ -221,8 +219,7 @@ class CsrMerge final : public Format<T> {
     if (on_cuda) {
       if (auto refusal = refuse_tiles(matrix.rows, matrix.nnz, shape_of(params))) return *refusal;
     }
-    if (auto refusal =
-            refuse_allocation(storage(matrix, params, device), csr_bytes<T>(matrix.rows, matrix.nnz), device)) {
+    if (auto refusal = refuse_allocation(storage(matrix, params, device), matrix, device)) {
       return *refusal;
     }
     const DeviceScope scope(device);

@@ -213,9 +213,7 @@ class CsrPadded final : public Format<T> {
     const double slots = slots_of(features, params["pad"]);
     Cost cost;
     cost.storage_bytes = padded_bytes<T>(features.rows, slots);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && slots > 0) {
       // One load brings so many columns and values, but not the elements of x.
@@ -236,7 +234,7 @@ class CsrPadded final : public Format<T> {
     padded.shape = shape_of(params);
     const auto slots = count_units(matrix, padded, device) * padded.pad;
     const double bytes = padded_bytes<T>(matrix.rows, static_cast<double>(slots));
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     padded.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
     padded.values = Array<T>(static_cast<std::size_t>(slots), device);
     padded.refresh(matrix, device, setup_stream(device));

@@ -73,8 +73,7 @@ class Dia final : public Format<T> {
     if (symmetric && !features.sorted_columns) return Refusal{"columns: not in order"};
     Cost cost;
     cost.storage_bytes = diagonal_bytes<T>(features.rows, stored_diagonals(features, symmetric));
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);

@@ -141,7 +141,7 @@ Result<Half<T>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& 
   upper.hacks = 1;
   upper.offsets = find_offsets(matrix, 0, device);
   const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(upper.offsets.size()));
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   upper.values = Array<T>(upper.offsets.size() * static_cast<std::size_t>(upper.hack), device);
   if (device.backend == Backend::host) formats::host::clear(upper.values);
   const T* const values = upper.values.data();

@@ -84,8 +84,7 @@ class Hdia final : public Format<T> {
     if (constants && features.distinct_values > distinct_values_cap) return Refusal{"values: too many different ones"};
     cost.storage_bytes = constants ? constants_bytes<T>(features.rows, hack, all, expected_full * all)
                                    : hack_bytes<T>(features.rows, hack, all);
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_diagonals(features, diagonals, params["rows"]);

@@ -57,9 +57,7 @@ class CsrAdaptive final : public Format<T> {
       if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
       add_encoding(features, params["value_bits"], cost);
     }
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     return cost;
   }
 
@@ -73,7 +71,7 @@ class CsrAdaptive final : public Format<T> {
       const auto value_bits = static_cast<int>(params["value_bits"]);
       if (value_bits < full_value_bits<T>) {
         const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
-        if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+        if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
       }
       if (!op->encode(value_bits, stream)) return Refusal{"values: more bits are needed"};
       synchronize(device, stream);

@@ -88,9 +88,7 @@ class Ipcsr final : public Format<T> {
     const double blocks = expected_row_blocks(features, limits);
     Cost cost;
     cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
     if (device.backend == Backend::host) {
       cost.imbalance = row_block_imbalance(blocks, device);

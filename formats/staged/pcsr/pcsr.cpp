@@ -100,7 +100,7 @@ class Pcsr final : public Format<T> {
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const DeviceScope scope(device);
     Shape shape{.multiprocessors = std::max(1, device.multiprocessors)};
     if (device.backend == Backend::cuda) {

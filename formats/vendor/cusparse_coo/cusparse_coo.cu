@@ -55,9 +55,7 @@ class CusparseCoo final : public Format<T> {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
     Cost cost;
     cost.storage_bytes = rows_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     const double columns_and_values = static_cast<double>(features.nnz) * (4 + sizeof(T));
     cost.bytes = cost.storage_bytes + columns_and_values + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
@@ -67,8 +65,7 @@ class CusparseCoo final : public Format<T> {
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-    if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), csr, device)) return *refusal;
+    if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), matrix, device)) return *refusal;
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
     CooStorage<T> storage{matrix, Array<std::int32_t>(static_cast<std::size_t>(matrix.nnz), device)};

@@ -123,9 +123,7 @@ class CusparseCsc final : public Format<T> {
     const double matrix_bytes = csc_bytes<T>(features.cols, features.nnz);
     Cost cost;
     cost.storage_bytes = matrix_bytes + positions_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     // Every nonzero reads and writes an element of y.
     const double atomics = 2 * static_cast<double>(features.nnz) * sizeof(T);
     cost.bytes = matrix_bytes + atomics + vector_bytes<T>(features);
@@ -141,7 +139,7 @@ class CusparseCsc final : public Format<T> {
                                  const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
     const double bytes = csc_bytes<T>(matrix.cols, matrix.nnz) + positions_bytes(matrix.nnz);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
     auto storage = transposed(matrix, library, device, setup_stream(device));

@@ -88,9 +88,7 @@ class CusparseSell final : public Format<T> {
     if (auto refusal = refuse_slots(slots)) return *refusal;
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, slots);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     cost.walk = walk_of_rows(features, 1);
     return cost;
