@@ -14,6 +14,7 @@
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
 #include "core/params.hpp"
+#include "core/uncopied.hpp"
 #include "features/features.hpp"
 #include "formats/common/predict/rules.hpp"
 
@@ -54,11 +55,8 @@ struct Cost {
 
 /// A built candidate: owns its storage, or refers to the CSR arrays it was built from, which outlive it.
 template <class T>
-class Operator {
+class Operator : Uncopied {
  public:
-  Operator() = default;
-  Operator(const Operator&) = delete;
-  Operator& operator=(const Operator&) = delete;
   virtual ~Operator() = default;
 
   /// y = alpha A x + beta y. x has cols elements, y rows, both in the memory of the operator's backend and apart from
@@ -85,11 +83,8 @@ template <class T>
 using Built = Result<std::unique_ptr<Operator<T>>>;
 
 template <class T>
-class Format {
+class Format : Uncopied {
  public:
-  Format() = default;
-  Format(const Format&) = delete;
-  Format& operator=(const Format&) = delete;
   virtual ~Format() = default;
 
   [[nodiscard]] virtual const FormatInfo& info() const = 0;

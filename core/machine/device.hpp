@@ -7,6 +7,7 @@
 
 #include "autospmv/stream.hpp"
 #include "core/types.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
@@ -62,12 +63,10 @@ void synchronize(Place place, Stream stream);
 void synchronize(Place place);
 
 /// Makes a CUDA device the calling thread's current one, and puts the former one back. Nothing on the host.
-class DeviceScope {
+class DeviceScope : Uncopied {
  public:
   explicit DeviceScope(Place place);
   ~DeviceScope();
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
   int previous_ = -1;

@@ -2,16 +2,15 @@
 #pragma once
 
 #include "core/machine/device.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
 /// While it lives, the calling thread may do what captures of other threads forbid, such as to ask for memory.
-class RelaxedCapture {
+class RelaxedCapture : Uncopied {
  public:
   explicit RelaxedCapture(Place place);
   ~RelaxedCapture();
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
   int previous_ = -1;

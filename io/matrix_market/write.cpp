@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/uncopied.hpp"
 #include "io/matrix_market.hpp"
 
 namespace autospmv {
@@ -13,12 +14,10 @@ namespace autospmv {
 namespace {
 
 // Collects text and hands it to the stream in large pieces.
-class Writer {
+class Writer : Uncopied {
  public:
   explicit Writer(std::ostream& out) : out_(out), buffer_(capacity) {}
   ~Writer() = default;
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
 
   // A number, and the character behind it.
   template <class V>

@@ -19,8 +19,6 @@ class CudaStopwatch final : public Stopwatch {
     ignore(cudaEventDestroy(start_));
     ignore(cudaEventDestroy(stop_));
   }
-  CudaStopwatch(const CudaStopwatch&) = delete;
-  CudaStopwatch& operator=(const CudaStopwatch&) = delete;
 
   void start(Stream stream) override { check(cudaEventRecord(start_, stream.handle)); }
   void stop(Stream stream) override { check(cudaEventRecord(stop_, stream.handle)); }

@@ -6,6 +6,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/machine/array.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv::cuda {
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int most_repetitions = 100;
 
-class Events {
+class Events : Uncopied {
  public:
   Events() {
     check(cudaEventCreate(&start_));
@@ -23,8 +24,6 @@ class Events {
     ignore(cudaEventDestroy(start_));
     ignore(cudaEventDestroy(stop_));
   }
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
 
   /// Seconds between two points of the stream's order, around what `work` gives it.
   template <class Work>
@@ -56,7 +55,7 @@ class Events {
 
 // A stream to capture. A product that is being captured for the first time may set something up in the setup stream,
 // which must not be the one that is captured.
-class OwnStream {
+class OwnStream : Uncopied {
  public:
   explicit OwnStream(const Device& device) {
     check(cudaStreamCreateWithFlags(&stream_.handle, cudaStreamNonBlocking));
@@ -67,8 +66,6 @@ class OwnStream {
     ignore(cudaStreamSynchronize(stream_.handle));
     ignore(cudaStreamDestroy(stream_.handle));
   }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
 
   [[nodiscard]] Stream get() const { return stream_; }
 
@@ -78,7 +75,7 @@ class OwnStream {
 
 // Repetitions of a launch, captured once and replayed. The events lie within the graph, so that the start of a replay
 // is not in the time.
-class Graph {
+class Graph : Uncopied {
  public:
   Graph(const Launch& launch, int repetitions, Events& events, Stream stream) {
     check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
@@ -99,8 +96,6 @@ class Graph {
     check(status);
   }
   ~Graph() { ignore(cudaGraphExecDestroy(executable_)); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
 
   void replay(Stream stream) const { check(cudaGraphLaunch(executable_, stream.handle)); }
 
