@@ -31,15 +31,6 @@ std::vector<RowBin> filled_bins(const RowBins& rows, const std::vector<std::int6
   return bins;
 }
 
-// Where work happens decides which of two operators is made.
-template <class T>
-std::unique_ptr<BinnedRowsOperator<T>> make_operator(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
-                                                     Place place) {
-  return on_backend(
-      place, [&] { return host::make_binned_rows(matrix, std::move(rows), std::move(shape)); },
-      [&] { return cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), place); });
-}
-
 bool room_for_children([[maybe_unused]] std::int64_t children, [[maybe_unused]] Place place) {
   if constexpr (built_with_cuda) return cuda_steps::reserve_children(children, place);
   return true;
@@ -71,7 +62,9 @@ Built<T> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape sh
   if (shape.dynamic_bins > 0 && !room_for_children(shape.most_children, device)) {
     return Refusal{"memory: no room for so many launches that wait"};
   }
-  auto built = make_operator(matrix, std::move(rows), std::move(shape), device);
+  auto built = on_backend(
+      device, [&] { return host::make_binned_rows(matrix, std::move(rows), std::move(shape)); },
+      [&] { return cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), device); });
   if (!built->complete()) return Refusal{"values: more bits are needed"};
   return std::unique_ptr<Operator<T>>(std::move(built));
 }

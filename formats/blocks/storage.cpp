@@ -28,15 +28,7 @@ BlockMatrix<T> dimensions(const CsrView<T>& matrix, const BlockLayout& layout) {
   return blocks;
 }
 
-// Where work happens decides which of two functions runs; the steps are the same.
-template <class T>
-Result<BlockPattern> find_blocks(const CsrView<T>& matrix, const BlockLayout& layout, Place place, Stream stream) {
-  return on_backend(
-      place, [&] { return host::find_blocks(matrix, layout); },
-      [&] { return cuda_steps::find_blocks(matrix, layout, place, stream); });
-}
-
-// Chunks in all.
+// Chunks in all. Where work happens decides which of two functions runs; the steps are the same.
 template <class T>
 std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
   blocks.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(blocks.slices) + 1, place);
@@ -50,12 +42,6 @@ std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place 
         cuda_steps::count_chunks(pattern, blocks, stream);
         return cuda_steps::scan_chunks(blocks.slice_chunks, stream);
       });
-}
-
-template <class T>
-void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
-  on_backend(
-      place, [&] { host::place_blocks(pattern, blocks); }, [&] { cuda_steps::place_blocks(pattern, blocks, stream); });
 }
 
 // False where two nonzeros share a slot; on CUDA those were refused when the blocks were found.
@@ -86,7 +72,9 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
   auto blocks = dimensions(matrix, layout);
-  auto pattern = find_blocks(matrix, layout, device, stream);
+  auto pattern = on_backend(
+      device, [&] { return host::find_blocks(matrix, layout); },
+      [&] { return cuda_steps::find_blocks(matrix, layout, device, stream); });
   if (!pattern) return Refusal{pattern.reason()};
 
   blocks.sorted_rows = pattern->sorted_rows;
@@ -101,7 +89,9 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
     blocks.block_columns = std::move(pattern->block_columns);
   } else {
     blocks.block_columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
-    place_blocks(*pattern, blocks, device, stream);
+    on_backend(
+        device, [&] { host::place_blocks(*pattern, blocks); },
+        [&] { cuda_steps::place_blocks(*pattern, blocks, stream); });
   }
   const auto elements = slots * layout.r * layout.c + BlockMatrix<T>::read_past;
   Array<T> values(static_cast<std::size_t>(elements), device);

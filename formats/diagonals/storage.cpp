@@ -32,14 +32,6 @@ std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonal
 }
 
 template <class T>
-void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::int32_t>& kept, Place place,
-                  Stream stream) {
-  on_backend(
-      place, [&] { host::list_offsets(matrix, diagonals, kept); },
-      [&] { cuda_steps::list_offsets(matrix, diagonals, kept, stream); });
-}
-
-template <class T>
 std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& diagonals, const Device& device) {
   const auto stream = setup_stream(device);
   diagonals.hack = diagonals.layout.hack;
@@ -56,7 +48,9 @@ std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& dia
   const double bytes = hack_bytes<T>(matrix.rows, diagonals.hack, static_cast<double>(total));
   if (auto refusal = refuse_allocation(bytes, matrix, device)) return refusal;
   diagonals.offsets = Array<std::int32_t>(static_cast<std::size_t>(total), device);
-  list_offsets(matrix, diagonals, kept, device, stream);
+  on_backend(
+      device, [&] { host::list_offsets(matrix, diagonals, kept); },
+      [&] { cuda_steps::list_offsets(matrix, diagonals, kept, stream); });
   return std::nullopt;
 }
 

@@ -178,7 +178,7 @@ class CocktailOperator final : public Operator<T> {
   }
 
   bool update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh(split_, matrix, place_, stream);
+    fill(split_, matrix, Entries::values, place_, stream);
     return first_->update_values((cut_first_ ? split_.cut : split_.rest).view(), stream) &&
            (!second_ || second_->update_values((cut_first_ ? split_.rest : split_.cut).view(), stream));
   }
@@ -303,7 +303,7 @@ class Cocktail final : public Format<T> {
       std::swap(rule_of_first, rule_of_second);
     }
     // The device copies while the host plans.
-    fill(parts, matrix, device, setup_stream(device));
+    fill(parts, matrix, Entries::columns_and_values, device, setup_stream(device));
     const auto first = choices_for<T>(rule_of_first, of_first, device, false);
     std::vector<Choice<T>> second;
     if (of_second.nnz > 0) second = choices_for<T>(rule_of_second, of_second, device, true);

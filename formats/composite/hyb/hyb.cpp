@@ -196,7 +196,10 @@ class Hyb final : public Format<T> {
     auto regular = build_sliced(matrix, layout_of(params), device);
     if (!regular) return Refusal{regular.reason()};
     CooRest<T> rest;
-    const auto entries = static_cast<std::size_t>(count(matrix, params["K"], rest, device));
+    const auto width = params["K"];
+    const auto entries = static_cast<std::size_t>(on_backend(
+        device, [&] { return host::count(matrix, width, rest); },
+        [&] { return device::count(matrix, width, rest, device, setup_stream(device)); }));
     const double bytes =
         rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries), full_value_bits<T>);
     if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
@@ -217,12 +220,6 @@ class Hyb final : public Format<T> {
     layout.block = static_cast<int>(params.find("block").value_or(256));
     layout.value_bits = static_cast<int>(params["value_bits"]);
     return layout;
-  }
-
-  static std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place) {
-    return on_backend(
-        place, [&] { return host::count(matrix, width, rest); },
-        [&] { return device::count(matrix, width, rest, place, setup_stream(place)); });
   }
 
   // Entries past the first `width` of their rows, from the histogram: rows of a bin are taken to be as long as its

@@ -151,13 +151,6 @@ bool PaddedCsr<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream)
 namespace {
 
 template <class T>
-std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded, Place place) {
-  return on_backend(
-      place, [&] { return host::count_units(matrix, padded); },
-      [&] { return device::count_units(matrix, padded, place, setup_stream(place)); });
-}
-
-template <class T>
 double padded_bytes(std::int64_t rows, double slots) {
   return 4 * (static_cast<double>(rows) + 1) + slots * (4 + sizeof(T));
 }
@@ -232,7 +225,10 @@ class CsrPadded final : public Format<T> {
     padded.cols = matrix.cols;
     padded.pad = static_cast<int>(params["pad"]);
     padded.shape = shape_of(params);
-    const auto slots = count_units(matrix, padded, device) * padded.pad;
+    const auto units = on_backend(
+        device, [&] { return host::count_units(matrix, padded); },
+        [&] { return device::count_units(matrix, padded, device, setup_stream(device)); });
+    const auto slots = units * padded.pad;
     const double bytes = padded_bytes<T>(matrix.rows, static_cast<double>(slots));
     if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     padded.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
