@@ -79,11 +79,9 @@ double binned_storage_bytes(std::int64_t rows, std::int64_t nnz, bool stored, in
   return list + csr_bytes<T>(rows, nnz) - static_cast<double>(nnz) * sizeof(T) + values;
 }
 
-#define AUTOSPMV_BINNED_ROWS(T)                                                               \
-  template Built<T> make_binned_rows(const CsrView<T>&, RowBins, BinnedShape, const Device&); \
-  template double binned_storage_bytes<T>(std::int64_t, std::int64_t, bool, int, std::int64_t);
-AUTOSPMV_BINNED_ROWS(float)
-AUTOSPMV_BINNED_ROWS(double)
-#undef AUTOSPMV_BINNED_ROWS
+template Built<float> make_binned_rows(const CsrView<float>&, RowBins, BinnedShape, const Device&);
+template Built<double> make_binned_rows(const CsrView<double>&, RowBins, BinnedShape, const Device&);
+template double binned_storage_bytes<float>(std::int64_t, std::int64_t, bool, int, std::int64_t);
+template double binned_storage_bytes<double>(std::int64_t, std::int64_t, bool, int, std::int64_t);
 
 }  // namespace autospmv::formats

@@ -118,11 +118,9 @@ void BlockMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, St
       [&] { kernel(*this, launch, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_BLOCKS(T)        \
-  template struct BlockMatrix<T>; \
-  template Result<BlockMatrix<T>> build_blocks(const CsrView<T>&, const BlockLayout&, const Device&);
-AUTOSPMV_BLOCKS(float)
-AUTOSPMV_BLOCKS(double)
-#undef AUTOSPMV_BLOCKS
+template struct BlockMatrix<float>;
+template struct BlockMatrix<double>;
+template Result<BlockMatrix<float>> build_blocks(const CsrView<float>&, const BlockLayout&, const Device&);
+template Result<BlockMatrix<double>> build_blocks(const CsrView<double>&, const BlockLayout&, const Device&);
 
 }  // namespace autospmv::formats

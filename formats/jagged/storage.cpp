@@ -60,11 +60,9 @@ void JaggedMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, S
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_JAGGED(T)         \
-  template struct JaggedMatrix<T>; \
-  template Result<JaggedMatrix<T>> build_jagged(const CsrView<T>&, const JaggedLayout&, const Device&);
-AUTOSPMV_JAGGED(float)
-AUTOSPMV_JAGGED(double)
-#undef AUTOSPMV_JAGGED
+template struct JaggedMatrix<float>;
+template struct JaggedMatrix<double>;
+template Result<JaggedMatrix<float>> build_jagged(const CsrView<float>&, const JaggedLayout&, const Device&);
+template Result<JaggedMatrix<double>> build_jagged(const CsrView<double>&, const JaggedLayout&, const Device&);
 
 }  // namespace autospmv::formats

@@ -94,11 +94,9 @@ void WarpEll<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, Stream
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_WARP_ELL(T)  \
-  template struct WarpEll<T>; \
-  template Result<WarpEll<T>> build_warp_ell(const CsrView<T>&, const LaneClasses&, const Device&);
-AUTOSPMV_WARP_ELL(float)
-AUTOSPMV_WARP_ELL(double)
-#undef AUTOSPMV_WARP_ELL
+template struct WarpEll<float>;
+template struct WarpEll<double>;
+template Result<WarpEll<float>> build_warp_ell(const CsrView<float>&, const LaneClasses&, const Device&);
+template Result<WarpEll<double>> build_warp_ell(const CsrView<double>&, const LaneClasses&, const Device&);
 
 }  // namespace autospmv::formats

@@ -110,11 +110,9 @@ void SlicedMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, S
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_SLICED(T)         \
-  template struct SlicedMatrix<T>; \
-  template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&);
-AUTOSPMV_SLICED(float)
-AUTOSPMV_SLICED(double)
-#undef AUTOSPMV_SLICED
+template struct SlicedMatrix<float>;
+template struct SlicedMatrix<double>;
+template Result<SlicedMatrix<float>> build_sliced(const CsrView<float>&, const SlicedLayout&, const Device&);
+template Result<SlicedMatrix<double>> build_sliced(const CsrView<double>&, const SlicedLayout&, const Device&);
 
 }  // namespace autospmv::formats

@@ -266,11 +266,9 @@ void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream s
   cuda::check_launch();
 }
 
-#define AUTOSPMV_TJDS(T)                                                       \
-  template Panel<T> transpose(const CsrView<T>&, std::int64_t, Place, Stream); \
-  template void multiply(const Panel<T>&, T, const T*, T, T*, Stream);
-AUTOSPMV_TJDS(float)
-AUTOSPMV_TJDS(double)
-#undef AUTOSPMV_TJDS
+template Panel<float> transpose(const CsrView<float>&, std::int64_t, Place, Stream);
+template Panel<double> transpose(const CsrView<double>&, std::int64_t, Place, Stream);
+template void multiply(const Panel<float>&, float, const float*, float, float*, Stream);
+template void multiply(const Panel<double>&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::tjds::device

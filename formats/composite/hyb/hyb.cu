@@ -59,11 +59,9 @@ void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<
   cuda::check_launch();
 }
 
-#define AUTOSPMV_HYB(T)                                                                     \
-  template std::int64_t count(const CsrView<T>&, std::int64_t, CooRest<T>&, Place, Stream); \
-  template void fill(const CsrView<T>&, std::int64_t, CooRest<T>&, Array<T>&, Stream);
-AUTOSPMV_HYB(float)
-AUTOSPMV_HYB(double)
-#undef AUTOSPMV_HYB
+template std::int64_t count(const CsrView<float>&, std::int64_t, CooRest<float>&, Place, Stream);
+template std::int64_t count(const CsrView<double>&, std::int64_t, CooRest<double>&, Place, Stream);
+template void fill(const CsrView<float>&, std::int64_t, CooRest<float>&, Array<float>&, Stream);
+template void fill(const CsrView<double>&, std::int64_t, CooRest<double>&, Array<double>&, Stream);
 
 }  // namespace autospmv::formats::hyb::device

@@ -150,11 +150,9 @@ Result<Half<T>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& 
   return half;
 }
 
-#define AUTOSPMV_SYMMETRIC(T) \
-  template struct Half<T>;    \
-  template Result<Half<T>> build_symmetric(const CsrView<T>&, const DiagonalLayout&, const Device&);
-AUTOSPMV_SYMMETRIC(float)
-AUTOSPMV_SYMMETRIC(double)
-#undef AUTOSPMV_SYMMETRIC
+template struct Half<float>;
+template struct Half<double>;
+template Result<Half<float>> build_symmetric(const CsrView<float>&, const DiagonalLayout&, const Device&);
+template Result<Half<double>> build_symmetric(const CsrView<double>&, const DiagonalLayout&, const Device&);
 
 }  // namespace autospmv::formats::dia

@@ -103,11 +103,9 @@ void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, co
   cuda::check_launch();
 }
 
-#define AUTOSPMV_SYMMETRIC(T)                                     \
-  template void sample_mates(const CsrView<T>&, Faults*, Stream); \
-  template void multiply(const HalfView<T>&, const DiagonalLayout&, T, const T*, T, T*, Stream);
-AUTOSPMV_SYMMETRIC(float)
-AUTOSPMV_SYMMETRIC(double)
-#undef AUTOSPMV_SYMMETRIC
+template void sample_mates(const CsrView<float>&, Faults*, Stream);
+template void sample_mates(const CsrView<double>&, Faults*, Stream);
+template void multiply(const HalfView<float>&, const DiagonalLayout&, float, const float*, float, float*, Stream);
+template void multiply(const HalfView<double>&, const DiagonalLayout&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::dia::device

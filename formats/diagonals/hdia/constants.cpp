@@ -265,11 +265,9 @@ Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLay
   return constants;
 }
 
-#define AUTOSPMV_CONSTANTS(T)   \
-  template struct Constants<T>; \
-  template Result<Constants<T>> build_constants(const CsrView<T>&, const DiagonalLayout&, const Device&);
-AUTOSPMV_CONSTANTS(float)
-AUTOSPMV_CONSTANTS(double)
-#undef AUTOSPMV_CONSTANTS
+template struct Constants<float>;
+template struct Constants<double>;
+template Result<Constants<float>> build_constants(const CsrView<float>&, const DiagonalLayout&, const Device&);
+template Result<Constants<double>> build_constants(const CsrView<double>&, const DiagonalLayout&, const Device&);
 
 }  // namespace autospmv::formats::hdia
