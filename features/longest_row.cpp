@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "core/machine/parallel.hpp"
-#include "features/cuda/longest_row.hpp"
+#include "features/cuda/features.hpp"
 
 namespace autospmv {
 

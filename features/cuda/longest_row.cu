@@ -1,4 +1,4 @@
-#include "features/cuda/longest_row.hpp"
+#include "features/cuda/features.hpp"
 
 #include <algorithm>
 #include <variant>
