@@ -77,4 +77,14 @@ class CsrOperator : public Operator<T> {
   EncodedValues<T> values_;
 };
 
+/// Adds what such an operator stores of values in so many bits, and what a product reads of it instead of CSR's own.
+template <class T>
+void add_encoded_values(const Features& features, std::int64_t value_bits, Cost& cost) {
+  if (value_bits >= full_value_bits<T>) return;
+  const auto nnz = static_cast<double>(features.nnz);
+  const double bytes = nnz * static_cast<double>(value_bits) / 8;
+  cost.storage_bytes += bytes;
+  cost.bytes += bytes - nnz * sizeof(T);
+}
+
 }  // namespace autospmv::formats

@@ -129,13 +129,9 @@ class CsrVector final : public Format<T> {
 
   // What is stored anew, and what is read of it instead of CSR's own arrays.
   static void add_encoding(const Features& features, const Params& params, Cost& cost) {
-    const auto nnz = static_cast<double>(features.nnz);
-    if (params["value_bits"] < full_value_bits<T>) {
-      const double bytes = nnz * static_cast<double>(params["value_bits"]) / 8;
-      cost.storage_bytes += bytes;
-      cost.bytes += bytes - nnz * sizeof(T);
-    }
+    add_encoded_values<T>(features, params["value_bits"], cost);
     if (params["column_bits"] < 32) {
+      const auto nnz = static_cast<double>(features.nnz);
       const double bytes = nnz * 2 + static_cast<double>(features.rows) * 4;
       cost.storage_bytes += bytes;
       cost.bytes += bytes - nnz * 4;

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 
-#include "formats/common/predict/host_work.hpp"
 #include "formats/staged/family.hpp"
 
 namespace autospmv::formats::csr_adaptive {
@@ -44,18 +43,10 @@ class CsrAdaptive final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    const auto limits = limits_of(params);
-    const double blocks = expected_row_blocks(features, limits);
-    Cost cost;
-    cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
-    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    if (device.backend == Backend::host) {
-      cost.imbalance = row_block_imbalance(blocks, device);
-      cost.work = work_of_rows(features, {.entry = 0.22, .row = 1.5});
-    } else {
-      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
+    auto cost = cost_of_row_blocks<T>(features, limits_of(params), params.find("block").value_or(0), device);
+    if (device.backend == Backend::cuda) {
       if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
-      add_encoding(features, params["value_bits"], cost);
+      add_encoded_values<T>(features, params["value_bits"], cost);
     }
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     return cost;
@@ -83,15 +74,6 @@ class CsrAdaptive final : public Format<T> {
   static RowBlockLimits limits_of(const Params& params) {
     const auto nonzeros = params["nonzeros"];
     return {.entries = nonzeros, .rows = nonzeros, .part = blocks_of_part * nonzeros};
-  }
-
-  // What is stored anew, and what is read of it instead of CSR's own values.
-  static void add_encoding(const Features& features, std::int64_t value_bits, Cost& cost) {
-    if (value_bits >= full_value_bits<T>) return;
-    const auto nnz = static_cast<double>(features.nnz);
-    const double bytes = nnz * static_cast<double>(value_bits) / 8;
-    cost.storage_bytes += bytes;
-    cost.bytes += bytes - nnz * sizeof(T);
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {

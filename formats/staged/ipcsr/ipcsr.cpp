@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/common/predict/host_work.hpp"
 #include "formats/staged/family.hpp"
 
 namespace autospmv::formats::ipcsr {
@@ -84,20 +83,10 @@ class Ipcsr final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    const auto limits = limits_of(params);
-    const double blocks = expected_row_blocks(features, limits);
-    Cost cost;
-    cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
+    auto cost = cost_of_row_blocks<T>(features, limits_of(params), params.find("block").value_or(0), device);
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
-    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    if (device.backend == Backend::host) {
-      cost.imbalance = row_block_imbalance(blocks, device);
-      cost.work = work_of_rows(features, {.entry = 0.22, .row = 1.5});
-    } else {
-      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
-      // Those that the multiprocessors could hold, had they the shared memory, are as good as there.
-      cost.walk.threads *= idle_multiprocessor(params, device);
-    }
+    // Those that the multiprocessors could hold, had they the shared memory, are as good as there.
+    if (device.backend == Backend::cuda) cost.walk.threads *= idle_multiprocessor(params, device);
     return cost;
   }
 
