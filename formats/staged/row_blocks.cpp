@@ -84,11 +84,9 @@ RowBlocks blocks_of(const RowWalk<Offset>& walk, Place place) {
 
 RowBlocks make_row_blocks(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, const RowBlockLimits& limits,
                           Place place) {
-  return std::visit(
-      [&]<class Offset>(const Offset* offsets) {
-        return blocks_of(RowWalk<Offset>{offsets, rows, nnz, limits}, place);
-      },
-      row_ptr);
+  return with_offsets(row_ptr, [&]<class Offset>(const Offset* offsets) {
+    return blocks_of(RowWalk<Offset>{offsets, rows, nnz, limits}, place);
+  });
 }
 
 }  // namespace host

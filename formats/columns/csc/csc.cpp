@@ -22,7 +22,7 @@ namespace {
 template <class T>
 Panel<T> make_panel(const CsrView<T>& matrix, Share rows, const std::int32_t* row_of) {
   const auto first_of = [&](std::int64_t row) {
-    return std::visit([&](const auto* row_ptr) { return static_cast<std::int64_t>(row_ptr[row]); }, matrix.row_ptr);
+    return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return static_cast<std::int64_t>(row_ptr[row]); });
   };
   const auto source =
       formats::host::sort_by_column(matrix.col_idx, first_of(rows.first), first_of(rows.last), matrix.cols);

@@ -54,16 +54,14 @@ class PanelMaker {
  public:
   PanelMaker(const CsrView<T>& matrix, Share rows, std::int64_t width)
       : col_idx_(matrix.col_idx), width_(width), blocks_((matrix.cols + width - 1) / width) {
-    std::visit(
-        [&](const auto* row_ptr) {
-          base_ = static_cast<std::int64_t>(row_ptr[rows.first]);
-          row_of_.resize(static_cast<std::size_t>(static_cast<std::int64_t>(row_ptr[rows.last]) - base_));
-          for (auto row = rows.first; row < rows.last; ++row) {
-            std::fill(row_of_.begin() + (row_ptr[row] - base_), row_of_.begin() + (row_ptr[row + 1] - base_),
-                      static_cast<std::int32_t>(row));
-          }
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      base_ = static_cast<std::int64_t>(row_ptr[rows.first]);
+      row_of_.resize(static_cast<std::size_t>(static_cast<std::int64_t>(row_ptr[rows.last]) - base_));
+      for (auto row = rows.first; row < rows.last; ++row) {
+        std::fill(row_of_.begin() + (row_ptr[row] - base_), row_of_.begin() + (row_ptr[row + 1] - base_),
+                  static_cast<std::int32_t>(row));
+      }
+    });
   }
 
   Panel<T> make() {

@@ -229,14 +229,11 @@ void place_entries(const CsrView<T>& matrix, const Array<std::uint32_t>& ranks, 
   panel.rows = Array<std::int32_t>(entries, place);
   panel.values = Array<T>(entries, place);
   panel.source = Array<std::uint32_t>(entries, place);
-  std::visit(
-      [&](const auto* row_ptr) {
-        place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width),
-            panel.block_diagonals.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data(),
-            panel.source.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width), panel.block_diagonals.data(),
+        panel.diagonals.data(), panel.rows.data(), panel.values.data(), panel.source.data());
+  });
   cuda::check_launch();
 }
 

@@ -19,14 +19,12 @@ Array<std::int32_t> count_diagonals(const CsrView<T>& matrix) {
   std::fill(counts.data(), counts.data() + counts.size(), 0);
   const NonzeroSample sample(matrix.nnz);
   const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t i = 0; i < sample.size(); ++i) {
-          const auto k = sample.at(i);
-          ++counts[static_cast<std::size_t>(on.diagonal(part_of(row_ptr, matrix.rows, k), k))];
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t i = 0; i < sample.size(); ++i) {
+      const auto k = sample.at(i);
+      ++counts[static_cast<std::size_t>(on.diagonal(part_of(row_ptr, matrix.rows, k), k))];
+    }
+  });
   return counts;
 }
 
@@ -84,17 +82,15 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split) {
   const auto marks = split.marks.view();
-  std::visit(
-      [&]<class Offset>(const Offset* row_ptr) {
-        auto& cut = std::get<Array<Offset>>(split.cut.row_ptr);
-        auto& rest = std::get<Array<Offset>>(split.rest.row_ptr);
-        parallel_for(matrix.rows + 1, [&](std::int64_t row) {
-          const auto at = static_cast<std::size_t>(row);
-          cut[at] = static_cast<Offset>(marks.rank(row_ptr[row]));
-          rest[at] = row_ptr[row] - cut[at];
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+    auto& cut = std::get<Array<Offset>>(split.cut.row_ptr);
+    auto& rest = std::get<Array<Offset>>(split.rest.row_ptr);
+    parallel_for(matrix.rows + 1, [&](std::int64_t row) {
+      const auto at = static_cast<std::size_t>(row);
+      cut[at] = static_cast<Offset>(marks.rank(row_ptr[row]));
+      rest[at] = row_ptr[row] - cut[at];
+    });
+  });
 }
 
 template <class T>
@@ -164,11 +160,9 @@ Part<T> part_of(const CsrView<T>& matrix, std::int64_t nnz, Place place) {
   part.rows = matrix.rows;
   part.cols = matrix.cols;
   part.nnz = nnz;
-  std::visit(
-      [&]<class Offset>(const Offset* /*row_ptr*/) {
-        part.row_ptr = Array<Offset>(static_cast<std::size_t>(matrix.rows) + 1, place);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* /*row_ptr*/) {
+    part.row_ptr = Array<Offset>(static_cast<std::size_t>(matrix.rows) + 1, place);
+  });
   part.col_idx = Array<std::int32_t>(static_cast<std::size_t>(nnz), place);
   part.values = Array<T>(static_cast<std::size_t>(nnz), place);
   return part;

@@ -21,32 +21,28 @@ template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
   rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, Place{});
   std::int64_t entries = 0;
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          rest.first_of_row[static_cast<std::size_t>(row)] = entries;
-          entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      rest.first_of_row[static_cast<std::size_t>(row)] = entries;
+      entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
+    }
+  });
   rest.first_of_row[static_cast<std::size_t>(matrix.rows)] = entries;
   return entries;
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(matrix.rows, [&](std::int64_t row) {
-          auto entry = static_cast<std::size_t>(rest.first_of_row[static_cast<std::size_t>(row)]);
-          for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
-            rest.rows[entry] = static_cast<std::int32_t>(row);
-            rest.columns[entry] = matrix.col_idx[k];
-            values[entry] = matrix.values[k];
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(matrix.rows, [&](std::int64_t row) {
+      auto entry = static_cast<std::size_t>(rest.first_of_row[static_cast<std::size_t>(row)]);
+      for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
+        rest.rows[entry] = static_cast<std::int32_t>(row);
+        rest.columns[entry] = matrix.col_idx[k];
+        values[entry] = matrix.values[k];
+      }
+    });
+  });
 }
 
 }  // namespace host

@@ -63,18 +63,16 @@ void describe(const CsrView<T>& matrix, Tiles<T>& tiles) {
   tiles.tile_ptr = Array<std::int32_t>(static_cast<std::size_t>(tiles.count), Place{});
   tiles.bit_flags = Array<std::uint32_t>(all, Place{});
   tiles.offsets = Array<std::uint16_t>(all, Place{});
-  std::visit(
-      [&](const auto* row_ptr) {
-        tiles.row_ids = filled_rows(row_ptr, matrix.rows);
-        const std::int32_t* row_ids = tiles.row_ids.data();
-        const auto filled = row_ids == nullptr ? matrix.rows : static_cast<std::int64_t>(tiles.row_ids.size());
-        const FilledRows rows{row_ptr, row_ids, filled};
-        parallel_region(matrix.nnz, [&](int thread, int threads) {
-          const auto share = share_of(tiles.count, thread, threads);
-          for (auto tile = share.first; tile < share.last; ++tile) describe_tile(rows, tile, tiles);
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    tiles.row_ids = filled_rows(row_ptr, matrix.rows);
+    const std::int32_t* row_ids = tiles.row_ids.data();
+    const auto filled = row_ids == nullptr ? matrix.rows : static_cast<std::int64_t>(tiles.row_ids.size());
+    const FilledRows rows{row_ptr, row_ids, filled};
+    parallel_region(matrix.nnz, [&](int thread, int threads) {
+      const auto share = share_of(tiles.count, thread, threads);
+      for (auto tile = share.first; tile < share.last; ++tile) describe_tile(rows, tile, tiles);
+    });
+  });
 }
 
 template <class V>

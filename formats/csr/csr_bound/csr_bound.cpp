@@ -65,25 +65,21 @@ class CsrBoundOperator final : public CsrOperator<T> {
         length_(length),
         bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, length)), {}) {
     if (matrix.rows == 0) return;
-    std::visit(
-        [&](const auto* row_ptr) {
-          parallel_for(fragments(), [&](std::int64_t fragment) {
-            bounds_[static_cast<std::size_t>(fragment)] = bound_of(row_ptr, matrix.rows, fragments(), length, fragment);
-          });
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      parallel_for(fragments(), [&](std::int64_t fragment) {
+        bounds_[static_cast<std::size_t>(fragment)] = bound_of(row_ptr, matrix.rows, fragments(), length, fragment);
+      });
+    });
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream /*stream*/) const override {
     if (this->matrix_.rows == 0) return;
     const Bounds bounds{bounds_.data(), fragments(), length_};
-    std::visit(
-        [&](const auto* row_ptr) {
-          for_each_taken(this->matrix_.nnz + this->matrix_.rows, [&](int share, int shares) {
-            fragments_version(this->matrix_, row_ptr, bounds, share_of(fragments(), share, shares), alpha, x, beta, y);
-          });
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      for_each_taken(this->matrix_.nnz + this->matrix_.rows, [&](int share, int shares) {
+        fragments_version(this->matrix_, row_ptr, bounds, share_of(fragments(), share, shares), alpha, x, beta, y);
+      });
+    });
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes(); }

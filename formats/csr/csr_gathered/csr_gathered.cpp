@@ -87,13 +87,11 @@ class CsrGatheredOperator final : public CsrOperator<T> {
       : CsrOperator<T>(matrix, Place{}), lanes_(lanes), gathered_(is_gathered(matrix)) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream /*stream*/) const override {
-    std::visit(
-        [&](const auto* row_ptr) {
-          for_each_share(row_ptr, this->matrix_.rows, [&](Share rows) {
-            rows_version(this->matrix_, row_ptr, rows, lanes_, gathered_, alpha, x, beta, y);
-          });
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      for_each_share(row_ptr, this->matrix_.rows, [&](Share rows) {
+        rows_version(this->matrix_, row_ptr, rows, lanes_, gathered_, alpha, x, beta, y);
+      });
+    });
   }
 
  private:

@@ -76,11 +76,9 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, int lanes, 
   std::atomic<int> taken{0};
   parallel_region(steps, [&](int /*thread*/, int /*threads*/) {
     for (int share = taken++; share < shares; share = taken++) {
-      carries[static_cast<std::size_t>(share)] = std::visit(
-          [&](const auto* row_ptr) {
-            return multiply_version(matrix, row_ptr, columns, share_of(steps, share, shares), lanes, alpha, x, beta, y);
-          },
-          matrix.row_ptr);
+      carries[static_cast<std::size_t>(share)] = with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+        return multiply_version(matrix, row_ptr, columns, share_of(steps, share, shares), lanes, alpha, x, beta, y);
+      });
     }
   });
   // The last share ends the last row.

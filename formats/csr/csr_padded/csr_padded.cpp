@@ -94,36 +94,32 @@ template <class T>
 std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded) {
   padded.units = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows) + 1, Place{});
   std::int64_t units = 0;
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          padded.units[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(units);
-          units += (static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) + padded.pad - 1) / padded.pad;
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      padded.units[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(units);
+      units += (static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) + padded.pad - 1) / padded.pad;
+    }
+  });
   padded.units[static_cast<std::size_t>(matrix.rows)] = static_cast<std::int32_t>(units);
   return units;
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, PaddedCsr<T>& padded) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          for (auto row = rows.first; row < rows.last; ++row) {
-            const auto first = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row)]) * padded.pad;
-            const auto last = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row) + 1]) * padded.pad;
-            const auto end = std::copy(matrix.col_idx + row_ptr[row], matrix.col_idx + row_ptr[row + 1],
-                                       padded.columns.data() + first);
-            std::fill(end, padded.columns.data() + last, -1);
-            const auto end_of_values =
-                std::copy(matrix.values + row_ptr[row], matrix.values + row_ptr[row + 1], padded.values.data() + first);
-            std::fill(end_of_values, padded.values.data() + last, T{0});
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      for (auto row = rows.first; row < rows.last; ++row) {
+        const auto first = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row)]) * padded.pad;
+        const auto last = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row) + 1]) * padded.pad;
+        const auto end =
+            std::copy(matrix.col_idx + row_ptr[row], matrix.col_idx + row_ptr[row + 1], padded.columns.data() + first);
+        std::fill(end, padded.columns.data() + last, -1);
+        const auto end_of_values =
+            std::copy(matrix.values + row_ptr[row], matrix.values + row_ptr[row + 1], padded.values.data() + first);
+        std::fill(end_of_values, padded.values.data() + last, T{0});
+      }
+    });
+  });
 }
 
 template <class T>

@@ -18,17 +18,15 @@ template <class T>
 void multiply(const CsrView<T>& matrix, T* products, T alpha, const T* x, T beta, T* y) {
   constexpr int lanes = 4;
   parallel_for(matrix.nnz, [&](std::int64_t k) { products[k] = matrix.values[k] * x[matrix.col_idx[k]]; });
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          for (std::int64_t row = rows.first; row < rows.last; ++row) {
-            const T* of_row = products + row_ptr[row];
-            const T sum = row_sum<lanes, T>(row_ptr[row + 1] - row_ptr[row], [&](std::int64_t k) { return of_row[k]; });
-            y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      for (std::int64_t row = rows.first; row < rows.last; ++row) {
+        const T* of_row = products + row_ptr[row];
+        const T sum = row_sum<lanes, T>(row_ptr[row + 1] - row_ptr[row], [&](std::int64_t k) { return of_row[k]; });
+        y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+      }
+    });
+  });
 }
 
 }  // namespace host
