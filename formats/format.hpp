@@ -91,7 +91,7 @@ class Format : Uncopied {
 
   /// The parameters worth trying on this matrix, best guess first. Others are what is there to be measured and seldom
   /// wins: values far from the best guess, an algorithm as its paper has it.
-  [[nodiscard]] virtual ParamSpace params(const Features& features, const Device& device) const = 0;
+  [[nodiscard]] virtual ParamSpace params(const Features& /*features*/, const Device& /*device*/) const { return {}; }
 
   /// What the candidate will cost, or why it is refused, before any work.
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const {

@@ -72,4 +72,14 @@ class DeviceScope : Uncopied {
   int previous_ = -1;
 };
 
+/// While it lives, the calling thread may do what captures of other threads forbid, such as to ask for memory.
+class RelaxedCapture : Uncopied {
+ public:
+  explicit RelaxedCapture(Place place);
+  ~RelaxedCapture();
+
+ private:
+  int previous_ = -1;
+};
+
 }  // namespace autospmv

@@ -115,8 +115,6 @@ class CusparseCsc final : public Format<T> {
   }
 
   // Both algorithms of CSR are one and the same for columns.
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;

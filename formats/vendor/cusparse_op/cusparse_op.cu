@@ -4,7 +4,6 @@
 
 #define CUSPARSE_ENABLE_EXPERIMENTAL_API
 
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
 
@@ -93,8 +92,6 @@ class CusparseOp final : public Format<T> {
                                  .vendor = true};
     return info;
   }
-
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& device) const override {

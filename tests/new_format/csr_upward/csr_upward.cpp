@@ -7,7 +7,6 @@
 #include "core/machine/parallel.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 
 namespace autospmv::formats::csr_upward {
 
@@ -43,8 +42,6 @@ class CsrUpward final : public Format<T> {
                                  .backends = {Backend::host}};
     return info;
   }
-
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& /*device*/) const override {

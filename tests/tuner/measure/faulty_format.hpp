@@ -76,7 +76,6 @@ class FaultyFormat final : public Format<double> {
   explicit FaultyFormat(Fault fault) : fault_(fault) {}
 
   [[nodiscard]] const FormatInfo& info() const override { return info_; }
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
   [[nodiscard]] Result<Cost> cost(const Features& /*features*/, const Params& /*params*/,
                                   const Device& /*device*/) const override {
     return Cost{};
