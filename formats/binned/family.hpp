@@ -3,13 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "formats/binned/storage.hpp"
 #include "formats/common/encoding/encoding.hpp"
-#include "formats/common/predict/rules.hpp"
 
 namespace autospmv::formats {
 

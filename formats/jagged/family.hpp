@@ -1,8 +1,6 @@
 // What the formats of jagged diagonals have in common: everything but `pad`.
 #pragma once
 
-#include <memory>
-
 #include "formats/jagged/storage.hpp"
 
 namespace autospmv::formats {

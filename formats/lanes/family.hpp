@@ -1,10 +1,6 @@
 // What the formats in groups of lanes have in common: everything but how many lanes a row takes.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "formats/common/predict/rules.hpp"
 #include "formats/lanes/storage.hpp"
 
 namespace autospmv::formats {

@@ -1,7 +1,6 @@
 // What formats of staged rows have in common when they offer parameters and predict.
 #pragma once
 
-#include "formats/common/predict/rules.hpp"
 #include "formats/staged/storage.hpp"
 
 namespace autospmv::formats {

@@ -1,7 +1,6 @@
 #include "formats/triplets/family.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/machine/on_backend.hpp"

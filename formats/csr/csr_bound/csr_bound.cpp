@@ -9,7 +9,6 @@
 #include "formats/common/host/versions.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 
 namespace autospmv::formats::csr_bound {

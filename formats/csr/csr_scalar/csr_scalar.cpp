@@ -6,7 +6,6 @@
 //   values   a b   c   d e f            thread 2: (3 4 5)
 
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/csr/csr_rows.hpp"
 

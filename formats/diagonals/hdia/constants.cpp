@@ -9,7 +9,6 @@
 #include "core/machine/simd.hpp"
 #include "formats/common/host/pack.hpp"
 #include "formats/common/host/row_partition.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/diagonals/host.hpp"
 
 namespace autospmv::formats::hdia {

@@ -11,7 +11,6 @@
 
 #include "formats/blocks/family.hpp"
 #include "formats/blocks/storage.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/vendor/cusparse.hpp"
 
 namespace autospmv::formats::cusparse_bsr {

@@ -2,7 +2,6 @@
 // there is a GPU. algorithm 1 is CUSPARSE_SPMV_CSR_ALG1, the library's default, 2 is CUSPARSE_SPMV_CSR_ALG2, the
 // reproducible one. It reads the arrays of the matrix where they are.
 
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
 
