@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/shortage.hpp"
+#include "core/uncopied.hpp"
 #include "db/forgetting.hpp"
 #include "db/matrices.hpp"
 #include "db/opening.hpp"
@@ -30,14 +31,12 @@ bool means_memory(const fs::path& file) { return file == ":memory:"; }
 
 }  // namespace
 
-struct Database::Impl {
+struct Database::Impl : Uncopied {
   Impl(Connection opened, fs::path path, Warn warn_user)
       : connection(std::move(opened)), file(std::move(path)), on_file(!file.empty()), warn(std::move(warn_user)) {}
   ~Impl() {
     if (std::any_of(noted.begin(), noted.end(), [](const Note& note) { return note.over; })) clear_notes();
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
   /// What body(connection) returns. Where the file fails, the body runs again on what takes its place; where even that
   /// fails, there is nothing to return. Throws what says that memory ran out.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/trial.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
@@ -59,7 +60,7 @@ struct Forgotten {
 /// what cannot be read is a miss, what cannot be written is kept in memory, with one warning. Memory that runs out is
 /// no failure of the file: it is thrown (OutOfMemory, std::bad_alloc), and nothing was written. Does not survive a
 /// fork: the child opens its own.
-class Database {
+class Database : Uncopied {
  public:
   /// Gets one line each time. Must not call the database.
   using Warn = std::function<void(const std::string&)>;
@@ -79,8 +80,6 @@ class Database {
   static std::filesystem::path default_path();
 
   ~Database();
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
 
   /// Adds trials of one matrix, all or none, except those that were given up, and notes the next candidate with them
   /// where one is named.

@@ -3,8 +3,6 @@
 #include <array>
 #include <string>
 
-#include "db/schema.hpp"
-
 namespace autospmv::db {
 
 namespace {

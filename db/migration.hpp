@@ -8,6 +8,9 @@
 
 namespace autospmv::db {
 
+/// The text of schema.sql.
+extern const char* const schema;
+
 /// Step i is the SQL that takes a database from version i to version i + 1; version 0 is an empty one.
 std::span<const char* const> migrations();
 

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/uncopied.hpp"
 #include "db/migration.hpp"
 
 namespace autospmv::db {
@@ -101,7 +102,7 @@ void prepare_file(Connection& connection, const fs::path& file) {
 // the journal of the new file for that of the old one. The lock is on the directory, because closing any descriptor of
 // the file itself would drop the locks that SQLite holds on it in this process. Waits a second at most: others may
 // lock the directory for reasons of their own.
-class DirectoryLock {
+class DirectoryLock : Uncopied {
  public:
   DirectoryLock(const fs::path& directory, int operation)
       : descriptor_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -115,8 +116,6 @@ class DirectoryLock {
   ~DirectoryLock() {
     if (descriptor_ >= 0) close(descriptor_);
   }
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
 
  private:
   int descriptor_;

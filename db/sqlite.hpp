@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/uncopied.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -88,12 +89,10 @@ class Connection {
 
 /// A prepared statement. Lives no longer than its connection, which then keeps it, at rest, for the next one of the
 /// same text: to prepare a query takes longer than to run it.
-class Statement {
+class Statement : Uncopied {
  public:
   Statement(const Connection& connection, std::string_view sql);
   ~Statement();
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
 
   /// Starts over with these values for ?1, ?2 and so on: integers, double, text.
   template <class... Values>
@@ -136,12 +135,10 @@ class Statement {
 };
 
 /// While it lives, this connection's statements fire no trigger; those of others do.
-class TriggersOff {
+class TriggersOff : Uncopied {
  public:
   explicit TriggersOff(const Connection& connection);
   ~TriggersOff();
-  TriggersOff(const TriggersOff&) = delete;
-  TriggersOff& operator=(const TriggersOff&) = delete;
 
  private:
   const Connection& connection_;
@@ -149,12 +146,10 @@ class TriggersOff {
 
 /// Takes the right to write at once, rather than at the first write: a transaction that has read before it asks can
 /// only fail when somebody else was faster. Rolled back unless committed.
-class Transaction {
+class Transaction : Uncopied {
  public:
   explicit Transaction(Connection& connection);
   ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
 
   void commit();
 

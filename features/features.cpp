@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include "core/machine/on_backend.hpp"
 #include "features/cuda/features.hpp"
@@ -42,7 +41,9 @@ template <class T>
 Features extract_features(const CsrView<T>& matrix, Place place) {
   return on_backend(
       place,
-      [&] { return std::visit([&](const auto* row_ptr) { return extract_on_host(matrix, row_ptr); }, matrix.row_ptr); },
+      [&] {
+        return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return extract_on_host(matrix, row_ptr); });
+      },
       [&] { return cuda::extract_features(matrix, place); });
 }
 
@@ -51,7 +52,7 @@ Features extract_row_features(const CsrView<T>& matrix, Place place) {
   return on_backend(
       place,
       [&] {
-        return std::visit([&](const auto* row_ptr) { return extract_rows_on_host(matrix, row_ptr); }, matrix.row_ptr);
+        return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return extract_rows_on_host(matrix, row_ptr); });
       },
       [&] { return cuda::extract_row_features(matrix, place); });
 }

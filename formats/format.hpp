@@ -14,7 +14,9 @@
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
 #include "core/params.hpp"
+#include "core/uncopied.hpp"
 #include "features/features.hpp"
+#include "formats/common/predict/rules.hpp"
 
 namespace autospmv {
 
@@ -53,11 +55,8 @@ struct Cost {
 
 /// A built candidate: owns its storage, or refers to the CSR arrays it was built from, which outlive it.
 template <class T>
-class Operator {
+class Operator : Uncopied {
  public:
-  Operator() = default;
-  Operator(const Operator&) = delete;
-  Operator& operator=(const Operator&) = delete;
   virtual ~Operator() = default;
 
   /// y = alpha A x + beta y. x has cols elements, y rows, both in the memory of the operator's backend and apart from
@@ -79,23 +78,26 @@ class Operator {
   [[nodiscard]] virtual std::int64_t bytes() const = 0;
 };
 
+/// The operator of what was built, or why nothing was.
 template <class T>
-class Format {
+using Built = Result<std::unique_ptr<Operator<T>>>;
+
+template <class T>
+class Format : Uncopied {
  public:
-  Format() = default;
-  Format(const Format&) = delete;
-  Format& operator=(const Format&) = delete;
   virtual ~Format() = default;
 
   [[nodiscard]] virtual const FormatInfo& info() const = 0;
 
   /// The parameters worth trying on this matrix, best guess first. Others are what is there to be measured and seldom
   /// wins: values far from the best guess, an algorithm as its paper has it.
-  [[nodiscard]] virtual ParamSpace params(const Features& features, const Device& device) const = 0;
+  [[nodiscard]] virtual ParamSpace params(const Features& /*features*/, const Device& /*device*/) const { return {}; }
 
   /// What the candidate will cost, or why it is refused, before any work.
-  [[nodiscard]] virtual Result<Cost> predict(const Features& features, const Params& params,
-                                             const Device& device) const = 0;
+  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const {
+    if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
+    return cost(features, params, device);
+  }
 
   /// Whether this candidate's results are bitwise equal from run to run.
   [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {
@@ -112,8 +114,21 @@ class Format {
 
   /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
   /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.
-  [[nodiscard]] virtual Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                                   const Device& device) const = 0;
+  [[nodiscard]] Built<T> build(const CsrView<T>& matrix, const Params& params, const Device& device) const {
+    if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
+    return convert(matrix, params, device);
+  }
+
+ protected:
+  /// All parameters there are here, and what each may be.
+  [[nodiscard]] virtual std::vector<formats::Allowed> allowed(const Device& /*device*/) const { return {}; }
+
+ private:
+  /// predict() and build(), of parameters that are all there and allowed.
+  [[nodiscard]] virtual Result<Cost> cost(const Features& features, const Params& params,
+                                          const Device& device) const = 0;
+  [[nodiscard]] virtual Built<T> convert(const CsrView<T>& matrix, const Params& params,
+                                         const Device& device) const = 0;
 };
 
 /// Every format of this build, in the order of their names. Made by the build from the folders of formats/.

@@ -118,11 +118,9 @@ Fingerprint fingerprint_of(std::int64_t rows, std::int64_t cols, std::int64_t nn
   const auto stream = setup_stream(place);
   Array<unsigned long long> total(2, place);
   fill_bytes(total.data(), 0, 2 * sizeof(unsigned long long), place, stream);
-  std::visit(
-      [&](const auto* offsets) {
-        hash_offsets_kernel<<<striding_grid(rows + 1), default_block, 0, stream.handle>>>(offsets, rows, total.data());
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    hash_offsets_kernel<<<striding_grid(rows + 1), default_block, 0, stream.handle>>>(offsets, rows, total.data());
+  });
   hash_columns_kernel<<<striding_grid((nnz + 1) / 2), default_block, 0, stream.handle>>>(col_idx, nnz, total.data());
   check_launch();
   const auto sums = total.to_vector();
@@ -138,12 +136,9 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
   const std::array<unsigned long long, 2> none = {PatternFault::none, PatternFault::none};
   Array<unsigned long long> first(2, place);
   first.assign(none, stream);
-  std::visit(
-      [&](const auto* offsets) {
-        check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz,
-                                                                                       first.data());
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz, first.data());
+  });
   check_columns_kernel<<<striding_grid(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, cols, first.data() + 1);
   check_launch();
   const auto found = first.to_vector();

@@ -194,29 +194,27 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   const auto threads_of_row = short_rows ? static_cast<std::int64_t>(lanes) : default_block;
   Array<std::int64_t> shared_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * threads_of_row)), place);
   auto count = make_counter(place, stream);
-  std::visit(
-      [&](const auto* row_ptr) {
-        const ReferenceTask task{
-            matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
-        if (short_rows) {
-          reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, stream.handle>>>(
-              task, static_cast<int>(lanes), shared_rows.data(), count.data());
-        } else {
-          const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
-          reference_kernel<<<grid, default_block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
-        }
-        check_launch();
-        const auto shared = static_cast<unsigned>(count.to_vector().front());
-        if (shared == 0) return;
-        Array<CompensatedSum> sums(static_cast<std::size_t>(shared) * shares_of_a_row, place);
-        share_rows_kernel<<<shared * shares_of_a_row, default_block, 0, stream.handle>>>(task, shared_rows.data(),
-                                                                                         sums.data());
-        check_launch();
-        join_rows_kernel<<<shared, shares_of_a_row, 0, stream.handle>>>(task, shared_rows.data(), sums.data());
-        check_launch();
-        synchronize(place, stream);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const ReferenceTask task{
+        matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
+    if (short_rows) {
+      reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, stream.handle>>>(
+          task, static_cast<int>(lanes), shared_rows.data(), count.data());
+    } else {
+      const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
+      reference_kernel<<<grid, default_block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
+    }
+    check_launch();
+    const auto shared = static_cast<unsigned>(count.to_vector().front());
+    if (shared == 0) return;
+    Array<CompensatedSum> sums(static_cast<std::size_t>(shared) * shares_of_a_row, place);
+    share_rows_kernel<<<shared * shares_of_a_row, default_block, 0, stream.handle>>>(task, shared_rows.data(),
+                                                                                     sums.data());
+    check_launch();
+    join_rows_kernel<<<shared, shares_of_a_row, 0, stream.handle>>>(task, shared_rows.data(), sums.data());
+    check_launch();
+    synchronize(place, stream);
+  });
 }
 
 template <class T>
@@ -238,12 +236,10 @@ std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, std::int64_t least
   const auto stream = setup_stream(place);
   Array<LongRow> found(static_cast<std::size_t>(matrix.nnz / (least + 1)), place);
   auto count = make_counter(place, stream);
-  std::visit(
-      [&](const auto* row_ptr) {
-        list_long_rows_kernel<<<striding_grid(matrix.rows), default_block, 0, stream.handle>>>(
-            row_ptr, matrix.rows, least, found.data(), count.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    list_long_rows_kernel<<<striding_grid(matrix.rows), default_block, 0, stream.handle>>>(row_ptr, matrix.rows, least,
+                                                                                           found.data(), count.data());
+  });
   check_launch();
   const auto size = count.to_vector().front();
   if (size == 0) return {};

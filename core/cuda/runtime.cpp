@@ -10,6 +10,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/error.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv::cuda {
 
@@ -38,12 +39,10 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 }
 
 // While it lives, the thread's current device is this one, whatever is thrown.
-class Entered {
+class Entered : Uncopied {
  public:
   explicit Entered(int ordinal) : previous_(enter_device(ordinal)) {}
   ~Entered() { leave_device(previous_); }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
 
  private:
   int previous_;

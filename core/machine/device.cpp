@@ -141,4 +141,14 @@ DeviceScope::~DeviceScope() {
   if constexpr (built_with_cuda) cuda::leave_device(previous_);
 }
 
+RelaxedCapture::RelaxedCapture(Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) previous_ = cuda::relax_capture();
+  }
+}
+
+RelaxedCapture::~RelaxedCapture() {
+  if constexpr (built_with_cuda) cuda::restore_capture(previous_);
+}
+
 }  // namespace autospmv

@@ -7,6 +7,7 @@
 
 #include "autospmv/stream.hpp"
 #include "core/types.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
@@ -62,12 +63,20 @@ void synchronize(Place place, Stream stream);
 void synchronize(Place place);
 
 /// Makes a CUDA device the calling thread's current one, and puts the former one back. Nothing on the host.
-class DeviceScope {
+class DeviceScope : Uncopied {
  public:
   explicit DeviceScope(Place place);
   ~DeviceScope();
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = -1;
+};
+
+/// While it lives, the calling thread may do what captures of other threads forbid, such as to ask for memory.
+class RelaxedCapture : Uncopied {
+ public:
+  explicit RelaxedCapture(Place place);
+  ~RelaxedCapture();
 
  private:
   int previous_ = -1;

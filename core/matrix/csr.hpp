@@ -10,6 +10,12 @@ namespace autospmv {
 /// rows + 1 offsets into col_idx and values; 64-bit ones are for matrices of 2^31 nonzeros and more.
 using RowOffsets = std::variant<const std::int32_t*, const std::int64_t*>;
 
+/// Calls body(offsets) with the pointer to them, of whichever width.
+template <class Body>
+decltype(auto) with_offsets(const RowOffsets& row_ptr, const Body& body) {
+  return std::visit(body, row_ptr);
+}
+
 /// The largest number of nonzeros that 32-bit row offsets can count.
 inline constexpr std::int64_t max_narrow_nnz = std::numeric_limits<std::int32_t>::max();
 

@@ -53,11 +53,9 @@ Fingerprint fingerprint_of(const CsrView<T>& matrix, Place place) {
     }
   }
   auto sum = hash_dimensions(matrix.rows, matrix.cols, matrix.nnz);
-  sum += std::visit(
-      [&](const auto* offsets) {
-        return hash_words(matrix.rows + 1, 0, [=](std::int64_t i) { return static_cast<std::uint64_t>(offsets[i]); });
-      },
-      matrix.row_ptr);
+  sum += with_offsets(matrix.row_ptr, [&](const auto* offsets) {
+    return hash_words(matrix.rows + 1, 0, [=](std::int64_t i) { return static_cast<std::uint64_t>(offsets[i]); });
+  });
   sum += hash_words((matrix.nnz + 1) / 2, column_positions,
                     [&](std::int64_t k) { return column_word(matrix.col_idx, matrix.nnz, k); });
   return finish(sum);

@@ -38,13 +38,10 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
     if (place.backend == Backend::cuda) return cuda::find_fault(rows, cols, nnz, row_ptr, col_idx, place);
   }
   PatternFault fault;
-  fault.row = std::visit(
-      [&](const auto* offsets) {
-        return first_where(rows, [&](std::int64_t i) {
-          return offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz;
-        });
-      },
-      row_ptr);
+  fault.row = with_offsets(row_ptr, [&](const auto* offsets) {
+    return first_where(
+        rows, [&](std::int64_t i) { return offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz; });
+  });
   fault.nonzero = first_where(nnz, [&](std::int64_t k) { return col_idx[k] < 0 || col_idx[k] >= cols; });
   return fault;
 }

@@ -4,17 +4,15 @@
 #include "autospmv/stream.hpp"
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
 /// Told of every update in steps, so that one that fails leaves the old values everywhere: prepare() of all observers,
 /// then commit() of all of them; or abandon(), where one of them threw. Updates come one at a time.
 template <class T>
-class ValuesObserver {
+class ValuesObserver : Uncopied {
  public:
-  ValuesObserver() = default;
-  ValuesObserver(const ValuesObserver&) = delete;
-  ValuesObserver& operator=(const ValuesObserver&) = delete;
   virtual ~ValuesObserver() = default;
 
   /// Where its products run, and the matrix lies that it is told of.

@@ -17,18 +17,16 @@ std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, std::int64_t least
     if (place.backend == Backend::cuda) return cuda::find_long_rows(matrix, least, place);
   }
   std::vector<LongRow> found;
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          const std::int64_t length = row_ptr[row + 1] - row_ptr[row];
-          if (length <= least) continue;
-          const auto* first = matrix.col_idx + row_ptr[row];
-          const auto* last = first + length;
-          const bool increase = std::adjacent_find(first, last, std::greater_equal<>()) == last;
-          found.push_back({row, row_ptr[row], length, increase ? 1 : 0});
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      const std::int64_t length = row_ptr[row + 1] - row_ptr[row];
+      if (length <= least) continue;
+      const auto* first = matrix.col_idx + row_ptr[row];
+      const auto* last = first + length;
+      const bool increase = std::adjacent_find(first, last, std::greater_equal<>()) == last;
+      found.push_back({row, row_ptr[row], length, increase ? 1 : 0});
+    }
+  });
   return found;
 }
 

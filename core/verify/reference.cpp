@@ -71,12 +71,10 @@ Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T bet
   }
   const Task<T> task{matrix, alpha, x, beta, y0, rows, reference.product.data(), reference.bound.data()};
   const auto work = static_cast<std::int64_t>(size);
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_region(
-            work, [&](int thread, int threads) { multiply_share(task, row_ptr, share_of(work, thread, threads)); });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_region(work,
+                    [&](int thread, int threads) { multiply_share(task, row_ptr, share_of(work, thread, threads)); });
+  });
   return reference;
 }
 

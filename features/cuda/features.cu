@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/cuda/check.hpp"
@@ -131,7 +130,7 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
 template <class T>
 Features extract_features(const CsrView<T>& matrix, Place place) {
   const DeviceScope scope(place);
-  return std::visit([&](const auto* row_ptr) { return extract(matrix, row_ptr, place); }, matrix.row_ptr);
+  return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return extract(matrix, row_ptr, place); });
 }
 
 template <class T>
@@ -139,13 +138,11 @@ Features extract_row_features(const CsrView<T>& matrix, Place place) {
   if (matrix.rows == 0) return finish_rows({}, matrix.rows, matrix.cols, matrix.nnz, {});
   const DeviceScope scope(place);
   Workspace work(0, 0, matrix.nnz, place);
-  std::visit(
-      [&]<class Offset>(const Offset* row_ptr) {
-        const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, nullptr};
-        read_rows_alone<<<blocks_for_rows(matrix.rows), default_block, 0, work.stream().handle>>>(
-            pattern, work.long_rows(), work.tally());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+    const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, nullptr};
+    read_rows_alone<<<blocks_for_rows(matrix.rows), default_block, 0, work.stream().handle>>>(pattern, work.long_rows(),
+                                                                                              work.tally());
+  });
   check_launch();
   const Tally tally = fetch(work);
   return finish_rows(tally, matrix.rows, matrix.cols, matrix.nnz, fetch_long_rows(work, tally.sums.long_rows));

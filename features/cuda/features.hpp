@@ -1,5 +1,7 @@
-// The CUDA side of features/features.hpp.
+// The CUDA sides of features/features.hpp and features/longest_row.hpp.
 #pragma once
+
+#include <cstdint>
 
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
@@ -15,5 +17,7 @@ template <class T>
 Features extract_row_features(const CsrView<T>& matrix, Place place);
 template <class T>
 Features extract_value_features(const CsrView<T>& matrix, Place place);
+
+std::int64_t longest_row(RowOffsets row_ptr, std::int64_t rows, Place place);
 
 }  // namespace autospmv::cuda

@@ -1,7 +1,6 @@
-#include "features/cuda/longest_row.hpp"
+#include "features/cuda/features.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
@@ -39,12 +38,10 @@ std::int64_t longest_row(RowOffsets row_ptr, std::int64_t rows, Place place) {
   const auto stream = setup_stream(place);
   Array<std::int64_t> longest(1, place);
   fill_bytes(longest.data(), 0, sizeof(std::int64_t), place, stream);
-  std::visit(
-      [&](const auto* offsets) {
-        longest_row_kernel<<<grid_for(std::min(rows, most_threads)), default_block, 0, stream.handle>>>(
-            offsets, rows, reinterpret_cast<Count*>(longest.data()));
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    longest_row_kernel<<<grid_for(std::min(rows, most_threads)), default_block, 0, stream.handle>>>(
+        offsets, rows, reinterpret_cast<Count*>(longest.data()));
+  });
   check_launch();
   return read(static_cast<const std::int64_t*>(longest.data()), stream);
 }

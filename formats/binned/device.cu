@@ -147,15 +147,13 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
 
   void store_rows(Stream stream) override {
     const auto rows = this->matrix_.rows;
-    std::visit(
-        [&]<class Offset>(const Offset* source) {
-          Offset* row_ptr = std::get<Array<Offset>>(this->row_ptr_).data();
-          lengths_kernel<<<cuda::grid_for(rows + 1), cuda::default_block, 0, stream.handle>>>(
-              source, this->order_.data(), rows, row_ptr);
-          cuda::check_launch();
-          cuda::exclusive_scan(row_ptr, row_ptr, rows + 1, this->place_, stream);
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
+      Offset* row_ptr = std::get<Array<Offset>>(this->row_ptr_).data();
+      lengths_kernel<<<cuda::grid_for(rows + 1), cuda::default_block, 0, stream.handle>>>(source, this->order_.data(),
+                                                                                          rows, row_ptr);
+      cuda::check_launch();
+      cuda::exclusive_scan(row_ptr, row_ptr, rows + 1, this->place_, stream);
+    });
     copy_rows(this->matrix_.col_idx, this->columns_.data(), stream);
   }
 
@@ -165,13 +163,11 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
   void copy_rows(const V* from, V* to, Stream stream) const {
     if (all_.blocks == 0) return;
     const int block = this->shape_.block;
-    std::visit(
-        [&]<class Offset>(const Offset* source) {
-          const Offset* target = std::get<Array<Offset>>(this->row_ptr_).data();
-          copy_rows_kernel<<<cuda::grid_for(all_.blocks * block, block), block, 0, stream.handle>>>(
-              all_, source, this->order_.data(), target, from, to);
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
+      const Offset* target = std::get<Array<Offset>>(this->row_ptr_).data();
+      copy_rows_kernel<<<cuda::grid_for(all_.blocks * block, block), block, 0, stream.handle>>>(
+          all_, source, this->order_.data(), target, from, to);
+    });
     cuda::check_launch();
   }
 

@@ -161,8 +161,7 @@ int BinnedFormat<T>::launches(const Features& features, const Params& params) co
 }
 
 template <class T>
-std::optional<Refusal> BinnedFormat<T>::refuse(std::int64_t rows, const Params& params, const Device& device) const {
-  if (auto refusal = refuse_params(params, allowed(device))) return refusal;
+std::optional<Refusal> BinnedFormat<T>::refuse(std::int64_t rows, const Params& params) {
   // The papers launch children beside a kernel a bin, and share no row among blocks.
   if (child_limit_of(params) > 0 && (params["fused"] != 0 || params["split"] != 0)) {
     return Refusal{"parameters: max_child_threads above 0 takes fused=0 and split=0"};
@@ -173,8 +172,8 @@ std::optional<Refusal> BinnedFormat<T>::refuse(std::int64_t rows, const Params& 
 }
 
 template <class T>
-Result<Cost> BinnedFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
-  if (auto refusal = refuse(features.rows, params, device)) return *refusal;
+Result<Cost> BinnedFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
+  if (auto refusal = refuse(features.rows, params)) return *refusal;
   const bool on_host = device.backend == Backend::host;
   const auto value_bits = on_host ? full_value_bits<T> : params["value_bits"];
   if (auto refusal = refuse_value_bits<T>(features, value_bits)) return *refusal;
@@ -183,8 +182,7 @@ Result<Cost> BinnedFormat<T>::predict(const Features& features, const Params& pa
   cost.bytes = product_bytes<T>(features, stored_, log_granularity, value_bits);
   cost.storage_bytes = binned_storage_bytes<T>(features.rows, features.nnz, stored_, log_granularity, value_bits);
   if (stored_) {
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   }
   if (on_host) {
     cost.work = work(features);
@@ -196,9 +194,8 @@ Result<Cost> BinnedFormat<T>::predict(const Features& features, const Params& pa
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> BinnedFormat<T>::build(const CsrView<T>& matrix, const Params& params,
-                                                            const Device& device) const {
-  if (auto refusal = refuse(matrix.rows, params, device)) return *refusal;
+Built<T> BinnedFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
+  if (auto refusal = refuse(matrix.rows, params)) return *refusal;
   const DeviceScope scope(device);
   BinnedShape shape;
   shape.stored = stored_;

@@ -3,13 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "formats/binned/storage.hpp"
 #include "formats/common/encoding/encoding.hpp"
-#include "formats/common/predict/rules.hpp"
 
 namespace autospmv::formats {
 
@@ -44,9 +42,8 @@ class BinnedFormat : public Format<T> {
   /// Not on CUDA, where rows that blocks share are added up by atomics, in whatever order children come.
   [[nodiscard]] bool deterministic(const Params& params, const Device& device) const final;
   [[nodiscard]] bool capturable(const Params& params, const Device& device) const final;
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final;
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const final;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final;
 
  protected:
   /// `stored`: the rows are stored again in the order of the bins.
@@ -78,7 +75,7 @@ class BinnedFormat : public Format<T> {
   [[nodiscard]] virtual int launches(const Features& features, const Params& params) const;
 
  private:
-  [[nodiscard]] std::optional<Refusal> refuse(std::int64_t rows, const Params& params, const Device& device) const;
+  static std::optional<Refusal> refuse(std::int64_t rows, const Params& params);
 
   bool stored_;
 };

@@ -110,26 +110,22 @@ class HostBinnedRows final : public BinnedRowsOperator<T> {
   std::int64_t positions() const { return this->shape_.bins.empty() ? 0 : this->shape_.bins.back().last; }
 
   void store_rows(Stream /*stream*/) override {
-    std::visit(
-        [&]<class Offset>(const Offset* source) {
-          auto& row_ptr = std::get<Array<Offset>>(this->row_ptr_);
-          Offset entries = 0;
-          for (std::size_t position = 0; position < this->order_.size(); ++position) {
-            row_ptr[position] = entries;
-            entries += source[this->order_[position] + 1] - source[this->order_[position]];
-          }
-          row_ptr[this->order_.size()] = entries;
-          copy_rows(source, row_ptr.data(), this->matrix_.col_idx, this->columns_.data());
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
+      auto& row_ptr = std::get<Array<Offset>>(this->row_ptr_);
+      Offset entries = 0;
+      for (std::size_t position = 0; position < this->order_.size(); ++position) {
+        row_ptr[position] = entries;
+        entries += source[this->order_[position] + 1] - source[this->order_[position]];
+      }
+      row_ptr[this->order_.size()] = entries;
+      copy_rows(source, row_ptr.data(), this->matrix_.col_idx, this->columns_.data());
+    });
   }
 
   void store_values(T* values, Stream /*stream*/) const override {
-    std::visit(
-        [&]<class Offset>(const Offset* source) {
-          copy_rows(source, std::get<Array<Offset>>(this->row_ptr_).data(), this->matrix_.values, values);
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
+      copy_rows(source, std::get<Array<Offset>>(this->row_ptr_).data(), this->matrix_.values, values);
+    });
   }
 
   template <class Offset, class V>
@@ -149,19 +145,17 @@ class HostBinnedRows final : public BinnedRowsOperator<T> {
     work_ = this->matrix_.nnz + positions();
     const auto shares = std::max<std::int64_t>(1, omp_get_max_threads()) * shares_of_thread;
     cuts_.assign(1, 0);
-    std::visit(
-        [&](const auto* row_ptr) {
-          std::int64_t done = 0;
-          for (std::int64_t position = 0; position < positions(); ++position) {
-            const auto at = static_cast<std::size_t>(position >> this->shape_.log_granularity);
-            const std::int64_t granularity = std::int64_t{1} << this->shape_.log_granularity;
-            const auto row = this->order_[at] * granularity + position % granularity;
-            ++done;
-            if (row < this->matrix_.rows) done += static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]);
-            if (done * shares >= work_ * static_cast<std::int64_t>(cuts_.size())) cuts_.push_back(position + 1);
-          }
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      std::int64_t done = 0;
+      for (std::int64_t position = 0; position < positions(); ++position) {
+        const auto at = static_cast<std::size_t>(position >> this->shape_.log_granularity);
+        const std::int64_t granularity = std::int64_t{1} << this->shape_.log_granularity;
+        const auto row = this->order_[at] * granularity + position % granularity;
+        ++done;
+        if (row < this->matrix_.rows) done += static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]);
+        if (done * shares >= work_ * static_cast<std::int64_t>(cuts_.size())) cuts_.push_back(position + 1);
+      }
+    });
     if (cuts_.back() < positions()) cuts_.push_back(positions());
   }
 

@@ -82,20 +82,18 @@ class BinnedRowsOperator : public Operator<T> {
   /// Calls body(view, values) with what the product reads.
   template <class Body>
   void with_view(const Body& body) const {
-    std::visit(
-        [&]<class Offset>(const Offset* row_ptr) {
-          const auto* stored_ptr = std::get_if<Array<Offset>>(&row_ptr_);
-          const BinnedView<Offset> view{shape_.stored ? stored_ptr->data() : row_ptr,
-                                        shape_.stored ? columns_.data() : matrix_.col_idx,
-                                        order_.data(),
-                                        matrix_.rows,
-                                        shape_.log_granularity,
-                                        shape_.stored};
-          const auto with_reader = [&](const auto& values) { body(view, values); };
-          if (!shape_.stored) return with_values_of(matrix_, values_, with_reader);
-          with_values(values_, with_reader);
-        },
-        matrix_.row_ptr);
+    with_offsets(matrix_.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+      const auto* stored_ptr = std::get_if<Array<Offset>>(&row_ptr_);
+      const BinnedView<Offset> view{shape_.stored ? stored_ptr->data() : row_ptr,
+                                    shape_.stored ? columns_.data() : matrix_.col_idx,
+                                    order_.data(),
+                                    matrix_.rows,
+                                    shape_.log_granularity,
+                                    shape_.stored};
+      const auto with_reader = [&](const auto& values) { body(view, values); };
+      if (!shape_.stored) return with_values_of(matrix_, values_, with_reader);
+      with_values(values_, with_reader);
+    });
   }
 
   CsrView<T> matrix_;

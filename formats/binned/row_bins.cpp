@@ -23,20 +23,18 @@ RowBins bin_rows_host(const RowOffsets& row_ptr, std::int64_t rows, const std::v
   const auto most_threads = static_cast<std::size_t>(std::max(1, omp_get_max_threads()));
   std::vector<std::int64_t> next(most_threads * bins_of_thread);
   int threads_used = 1;
-  std::visit(
-      [&](const auto* offsets) {
-        parallel_region(items, [&](int thread, int threads) {
-          if (thread == 0) threads_used = threads;
-          const auto share = share_of(items, thread, threads);
-          std::int64_t* count = next.data() + static_cast<std::size_t>(thread) * bins_of_thread;
-          for (auto item = share.first; item < share.last; ++item) {
-            const int bin = bin_of(floors.data(), bins, mean_length(offsets, rows, item, log_granularity));
-            bin_of_item[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(bin);
-            ++count[bin];
-          }
-        });
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    parallel_region(items, [&](int thread, int threads) {
+      if (thread == 0) threads_used = threads;
+      const auto share = share_of(items, thread, threads);
+      std::int64_t* count = next.data() + static_cast<std::size_t>(thread) * bins_of_thread;
+      for (auto item = share.first; item < share.last; ++item) {
+        const int bin = bin_of(floors.data(), bins, mean_length(offsets, rows, item, log_granularity));
+        bin_of_item[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(bin);
+        ++count[bin];
+      }
+    });
+  });
   std::int64_t position = 0;
   for (std::size_t bin = 0; bin < bins_of_thread; ++bin) {
     result.first.push_back(position);

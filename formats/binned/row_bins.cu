@@ -45,12 +45,10 @@ RowBins bin_rows(const RowOffsets& row_ptr, std::int64_t rows, const std::vector
   std::copy(floors.begin(), floors.end(), by_value.values);
   Array<std::uint32_t> keys(static_cast<std::size_t>(items), place);
   RowBins result{Array<std::int32_t>(static_cast<std::size_t>(items), place), {}};
-  std::visit(
-      [&](const auto* offsets) {
-        keys_kernel<<<cuda::grid_for(items), cuda::default_block, 0, stream.handle>>>(
-            by_value, offsets, rows, items, log_granularity, keys.data(), result.order.data());
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    keys_kernel<<<cuda::grid_for(items), cuda::default_block, 0, stream.handle>>>(
+        by_value, offsets, rows, items, log_granularity, keys.data(), result.order.data());
+  });
   cuda::check_launch();
   cuda::sort_pairs(keys, result.order, std::max(1, static_cast<int>(std::bit_width(floors.size() - 1))), stream);
   Array<std::int64_t> first(floors.size() + 1, place);

@@ -31,15 +31,6 @@ std::vector<RowBin> filled_bins(const RowBins& rows, const std::vector<std::int6
   return bins;
 }
 
-// Where work happens decides which of two operators is made.
-template <class T>
-std::unique_ptr<BinnedRowsOperator<T>> make_operator(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
-                                                     Place place) {
-  return on_backend(
-      place, [&] { return host::make_binned_rows(matrix, std::move(rows), std::move(shape)); },
-      [&] { return cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), place); });
-}
-
 bool room_for_children([[maybe_unused]] std::int64_t children, [[maybe_unused]] Place place) {
   if constexpr (built_with_cuda) return cuda_steps::reserve_children(children, place);
   return true;
@@ -64,15 +55,16 @@ std::vector<RowBin> bins_of_host(const RowBins& rows, const std::vector<std::int
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
-                                                      const Device& device) {
+Built<T> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape, const Device& device) {
   const double bytes =
       binned_storage_bytes<T>(matrix.rows, matrix.nnz, shape.stored, shape.log_granularity, full_value_bits<T>);
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   if (shape.dynamic_bins > 0 && !room_for_children(shape.most_children, device)) {
     return Refusal{"memory: no room for so many launches that wait"};
   }
-  auto built = make_operator(matrix, std::move(rows), std::move(shape), device);
+  auto built = on_backend(
+      device, [&] { return host::make_binned_rows(matrix, std::move(rows), std::move(shape)); },
+      [&] { return cuda_steps::make_binned_rows(matrix, std::move(rows), std::move(shape), device); });
   if (!built->complete()) return Refusal{"values: more bits are needed"};
   return std::unique_ptr<Operator<T>>(std::move(built));
 }
@@ -87,12 +79,9 @@ double binned_storage_bytes(std::int64_t rows, std::int64_t nnz, bool stored, in
   return list + csr_bytes<T>(rows, nnz) - static_cast<double>(nnz) * sizeof(T) + values;
 }
 
-#define AUTOSPMV_BINNED_ROWS(T)                                                                           \
-  template Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>&, RowBins, BinnedShape, \
-                                                                 const Device&);                          \
-  template double binned_storage_bytes<T>(std::int64_t, std::int64_t, bool, int, std::int64_t);
-AUTOSPMV_BINNED_ROWS(float)
-AUTOSPMV_BINNED_ROWS(double)
-#undef AUTOSPMV_BINNED_ROWS
+template Built<float> make_binned_rows(const CsrView<float>&, RowBins, BinnedShape, const Device&);
+template Built<double> make_binned_rows(const CsrView<double>&, RowBins, BinnedShape, const Device&);
+template double binned_storage_bytes<float>(std::int64_t, std::int64_t, bool, int, std::int64_t);
+template double binned_storage_bytes<double>(std::int64_t, std::int64_t, bool, int, std::int64_t);
 
 }  // namespace autospmv::formats

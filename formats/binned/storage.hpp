@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/error.hpp"
@@ -53,8 +52,7 @@ std::vector<std::int64_t> lane_floors();
 
 /// Builds the operator of a format; refuses storage that does not fit. Complete when it returns.
 template <class T>
-Result<std::unique_ptr<Operator<T>>> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape,
-                                                      const Device& device);
+Built<T> make_binned_rows(const CsrView<T>& matrix, RowBins rows, BinnedShape shape, const Device& device);
 
 /// Bytes of the list of rows, and of the rows where they are stored again.
 template <class T>

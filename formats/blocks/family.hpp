@@ -110,8 +110,7 @@ std::vector<std::int64_t> all_block_value_bits() {
 template <class T>
 class BlockFormat : public Format<T> {
  public:
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final {
     const auto layout = layout_of(params);
     if (auto refusal = refuse_value_bits<T>(features, layout.value_bits)) return *refusal;
     auto cost = predict_blocks<T>(features, layout, slots(features, layout), device);
@@ -121,9 +120,7 @@ class BlockFormat : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const final {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final {
     auto blocks = build_blocks(matrix, layout_of(params), device);
     if (blocks) {
       blocks->launch.threads = static_cast<int>(params.find("T").value_or(blocks->launch.threads));

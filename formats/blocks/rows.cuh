@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <type_traits>
-#include <variant>
 
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
@@ -140,12 +139,10 @@ void with_threads(std::int64_t nonzeros, std::int64_t items, const Body& body) {
 /// Calls body with the view of the matrix that conversion takes.
 template <class T, class Body>
 auto with_rows(const CsrView<T>& matrix, const BlockLayout& layout, const Body& body) {
-  return std::visit(
-      [&](const auto* row_ptr) {
-        return body(Rows<std::remove_cvref_t<decltype(*row_ptr)>>{matrix.rows, matrix.nnz, row_ptr, matrix.col_idx,
-                                                                  layout.r, layout.c, Divisor(layout.c)});
-      },
-      matrix.row_ptr);
+  return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    return body(Rows<std::remove_cvref_t<decltype(*row_ptr)>>{matrix.rows, matrix.nnz, row_ptr, matrix.col_idx,
+                                                              layout.r, layout.c, Divisor(layout.c)});
+  });
 }
 
 }  // namespace autospmv::formats::cuda_steps

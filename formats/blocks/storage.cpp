@@ -28,15 +28,7 @@ BlockMatrix<T> dimensions(const CsrView<T>& matrix, const BlockLayout& layout) {
   return blocks;
 }
 
-// Where work happens decides which of two functions runs; the steps are the same.
-template <class T>
-Result<BlockPattern> find_blocks(const CsrView<T>& matrix, const BlockLayout& layout, Place place, Stream stream) {
-  return on_backend(
-      place, [&] { return host::find_blocks(matrix, layout); },
-      [&] { return cuda_steps::find_blocks(matrix, layout, place, stream); });
-}
-
-// Chunks in all.
+// Chunks in all. Where work happens decides which of two functions runs; the steps are the same.
 template <class T>
 std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
   blocks.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(blocks.slices) + 1, place);
@@ -52,12 +44,6 @@ std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place 
       });
 }
 
-template <class T>
-void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
-  on_backend(
-      place, [&] { host::place_blocks(pattern, blocks); }, [&] { cuda_steps::place_blocks(pattern, blocks, stream); });
-}
-
 // False where two nonzeros share a slot; on CUDA those were refused when the blocks were found.
 template <class T>
 bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values, Place place, Stream stream) {
@@ -70,13 +56,13 @@ bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
 }
 
 template <class T>
-std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, std::int64_t nnz,
+std::optional<Refusal> refuse_slots(const BlockMatrix<T>& blocks, std::int64_t slots, const CsrView<T>& matrix,
                                     const Device& device) {
   const auto block_rows = static_cast<double>(blocks.block_rows);
   const auto block_slots = static_cast<double>(slots);
-  const double csr = csr_bytes<T>(blocks.rows, nnz);
+  const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
   if (auto refusal = refuse_fill<T>(blocks.layout, block_rows, block_slots, csr, device)) return refusal;
-  return refuse_allocation(block_bytes<T>(blocks.layout, block_rows, block_slots), csr, device);
+  return refuse_allocation(block_bytes<T>(blocks.layout, block_rows, block_slots), matrix, device);
 }
 
 }  // namespace
@@ -86,7 +72,9 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
   auto blocks = dimensions(matrix, layout);
-  auto pattern = find_blocks(matrix, layout, device, stream);
+  auto pattern = on_backend(
+      device, [&] { return host::find_blocks(matrix, layout); },
+      [&] { return cuda_steps::find_blocks(matrix, layout, device, stream); });
   if (!pattern) return Refusal{pattern.reason()};
 
   blocks.sorted_rows = pattern->sorted_rows;
@@ -95,13 +83,15 @@ Result<BlockMatrix<T>> build_blocks(const CsrView<T>& matrix, const BlockLayout&
       in_place ? static_cast<std::int64_t>(pattern->block_columns.size()) : lay_out(*pattern, blocks, device, stream);
   if (chunks > most_blocks) return refuse_block_count();
   const auto slots = chunks * blocks.slice;
-  if (auto refusal = refuse_slots(blocks, slots, matrix.nnz, device)) return *refusal;
+  if (auto refusal = refuse_slots(blocks, slots, matrix, device)) return *refusal;
   if (in_place) {
     blocks.slice_chunks = std::move(pattern->block_ptr);
     blocks.block_columns = std::move(pattern->block_columns);
   } else {
     blocks.block_columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
-    place_blocks(*pattern, blocks, device, stream);
+    on_backend(
+        device, [&] { host::place_blocks(*pattern, blocks); },
+        [&] { cuda_steps::place_blocks(*pattern, blocks, stream); });
   }
   const auto elements = slots * layout.r * layout.c + BlockMatrix<T>::read_past;
   Array<T> values(static_cast<std::size_t>(elements), device);
@@ -128,11 +118,9 @@ void BlockMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, St
       [&] { kernel(*this, launch, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_BLOCKS(T)        \
-  template struct BlockMatrix<T>; \
-  template Result<BlockMatrix<T>> build_blocks(const CsrView<T>&, const BlockLayout&, const Device&);
-AUTOSPMV_BLOCKS(float)
-AUTOSPMV_BLOCKS(double)
-#undef AUTOSPMV_BLOCKS
+template struct BlockMatrix<float>;
+template struct BlockMatrix<double>;
+template Result<BlockMatrix<float>> build_blocks(const CsrView<float>&, const BlockLayout&, const Device&);
+template Result<BlockMatrix<double>> build_blocks(const CsrView<double>&, const BlockLayout&, const Device&);
 
 }  // namespace autospmv::formats

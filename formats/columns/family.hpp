@@ -20,7 +20,7 @@ inline std::optional<Refusal> refuse_nonzeros(std::int64_t nnz) {
 /// Refuses storage of so many bytes, and a conversion to it that does not fit beside it.
 template <class T>
 std::optional<Refusal> refuse_conversion(const CsrView<T>& matrix, double bytes, const Device& device) {
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return refusal;
   // On either backend it holds at most about this many bytes a nonzero beside what is stored in the end: rows, keys and
   // nonzeros, as they are and sorted, and the scratch of the sort.
   constexpr double conversion_bytes = 24;

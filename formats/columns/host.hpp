@@ -1,8 +1,6 @@
 // Panels of rows made, multiplied and given new values by the threads of the host.
 #pragma once
 
-#include <variant>
-
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
 #include "formats/columns/storage.hpp"
@@ -16,9 +14,9 @@ template <class Make>
 void RowPanels<T, Panel>::make_on_host(const CsrView<T>& matrix, int count, const Make& make) {
   panels.resize(static_cast<std::size_t>(count));
   const auto share_of_rows = [&](std::int64_t part) {
-    return std::visit(
-        [&](const auto* row_ptr) { return rows_of_share(row_ptr, matrix.rows, static_cast<int>(part), count); },
-        matrix.row_ptr);
+    return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      return rows_of_share(row_ptr, matrix.rows, static_cast<int>(part), count);
+    });
   };
   for_each_taken_part(matrix.nnz, count, [&](std::int64_t part) {
     const auto share = share_of_rows(part);

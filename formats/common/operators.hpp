@@ -47,7 +47,7 @@ std::unique_ptr<Operator<T>> operator_of(Storage<T> storage, Place place) {
 
 /// The operator of what was built, or why nothing was.
 template <template <class> class Storage, class T>
-Result<std::unique_ptr<Operator<T>>> operator_or_refusal(Result<Storage<T>> built, Place place) {
+Built<T> operator_or_refusal(Result<Storage<T>> built, Place place) {
   if (!built) return Refusal{built.reason()};
   return operator_of(std::move(*built), place);
 }
@@ -76,5 +76,15 @@ class CsrOperator : public Operator<T> {
   Place place_;
   EncodedValues<T> values_;
 };
+
+/// Adds what such an operator stores of values in so many bits, and what a product reads of it instead of CSR's own.
+template <class T>
+void add_encoded_values(const Features& features, std::int64_t value_bits, Cost& cost) {
+  if (value_bits >= full_value_bits<T>) return;
+  const auto nnz = static_cast<double>(features.nnz);
+  const double bytes = nnz * static_cast<double>(value_bits) / 8;
+  cost.storage_bytes += bytes;
+  cost.bytes += bytes - nnz * sizeof(T);
+}
 
 }  // namespace autospmv::formats

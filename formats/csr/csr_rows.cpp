@@ -91,17 +91,15 @@ AUTOSPMV_EACH_OFFSET(AUTOSPMV_ROWS)
 
 template <class T>
 void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T alpha, const T* x, T beta, T* y) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          if (shape.threads == 2) {
-            scalar_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
-          } else {
-            pack_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      if (shape.threads == 2) {
+        scalar_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+      } else {
+        pack_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+      }
+    });
+  });
 }
 
 template void multiply_csr_rows_host(const CsrView<float>&, const CsrRows&, float, const float*, float, float*);

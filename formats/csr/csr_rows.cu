@@ -92,15 +92,13 @@ template <class T>
 void multiply_csr_rows_cuda(const CsrView<T>& matrix, const EncodedColumns& columns, const EncodedValues<T>& values,
                             const CsrRows& shape, T alpha, const T* x, T beta, T* y, Stream stream) {
   if (matrix.rows == 0) return;
-  std::visit(
-      [&](const auto* row_ptr) {
-        with_columns_of(matrix, columns, [&](const auto& column_reader) {
-          with_values_of(matrix, values, [&](const auto& value_reader) {
-            launch(matrix, row_ptr, column_reader, value_reader, shape, alpha, x, beta, y, stream);
-          });
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    with_columns_of(matrix, columns, [&](const auto& column_reader) {
+      with_values_of(matrix, values, [&](const auto& value_reader) {
+        launch(matrix, row_ptr, column_reader, value_reader, shape, alpha, x, beta, y, stream);
+      });
+    });
+  });
   cuda::check_launch();
 }
 

@@ -47,20 +47,18 @@ class OffsetList {
 // Calls body(hack, its diagonals) for those hacks of each thread that are wanted, until it says false.
 template <class T, class Wanted, class Body>
 void for_each_hack(const CsrView<T>& matrix, const Diagonals<T>& diagonals, const Wanted& wanted, const Body& body) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_region(matrix.nnz + matrix.rows, [&](int thread, int threads) {
-          OffsetList list;
-          const auto hacks = share_of(diagonals.hacks, thread, threads);
-          for (auto h = hacks.first; h < hacks.last; ++h) {
-            if (!wanted(h)) continue;
-            const auto first = h * diagonals.hack;
-            list.gather(matrix.col_idx, row_ptr, {first, std::min(matrix.rows, first + diagonals.hack)});
-            if (!body(h, list)) break;
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_region(matrix.nnz + matrix.rows, [&](int thread, int threads) {
+      OffsetList list;
+      const auto hacks = share_of(diagonals.hacks, thread, threads);
+      for (auto h = hacks.first; h < hacks.last; ++h) {
+        if (!wanted(h)) continue;
+        const auto first = h * diagonals.hack;
+        list.gather(matrix.col_idx, row_ptr, {first, std::min(matrix.rows, first + diagonals.hack)});
+        if (!body(h, list)) break;
+      }
+    });
+  });
 }
 
 template <class T>
@@ -109,18 +107,16 @@ template <class T>
 Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least) {
   const auto range = static_cast<std::size_t>(matrix.rows + matrix.cols);
   std::vector<std::uint8_t> used(range, 0);
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(matrix.rows, [&](std::int64_t row) {
-          for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
-            // Threads may write the same byte, but only ever the same value. Few diagonals are met by very many rows:
-            // a line that nobody writes to any more stays in the caches of all.
-            auto* flag = &used[static_cast<std::size_t>(matrix.col_idx[k] - row + matrix.rows)];
-            if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(matrix.rows, [&](std::int64_t row) {
+      for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+        // Threads may write the same byte, but only ever the same value. Few diagonals are met by very many rows:
+        // a line that nobody writes to any more stays in the caches of all.
+        auto* flag = &used[static_cast<std::size_t>(matrix.col_idx[k] - row + matrix.rows)];
+        if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+      }
+    });
+  });
   std::vector<std::int32_t> offsets;
   for (auto offset = std::max(least, -matrix.rows); offset < matrix.cols; ++offset) {
     if (used[static_cast<std::size_t>(offset + matrix.rows)] != 0) {

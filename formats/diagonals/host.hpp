@@ -18,21 +18,19 @@ template <class T, class Visitor>
 Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
   std::atomic<std::int64_t> wrong{0};
   std::atomic<std::uint64_t> mismatch{0};
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          Faults faults;
-          for (auto row = rows.first; row < rows.last; ++row) {
-            auto at = visitor.begin(row);
-            for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
-              visitor.visit(at, row, matrix.col_idx[k], matrix.values[k], faults);
-            }
-          }
-          wrong += faults.wrong;
-          mismatch += faults.mismatch;
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      Faults faults;
+      for (auto row = rows.first; row < rows.last; ++row) {
+        auto at = visitor.begin(row);
+        for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+          visitor.visit(at, row, matrix.col_idx[k], matrix.values[k], faults);
+        }
+      }
+      wrong += faults.wrong;
+      mismatch += faults.mismatch;
+    });
+  });
   return {wrong, mismatch};
 }
 

@@ -32,14 +32,6 @@ std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonal
 }
 
 template <class T>
-void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::int32_t>& kept, Place place,
-                  Stream stream) {
-  on_backend(
-      place, [&] { host::list_offsets(matrix, diagonals, kept); },
-      [&] { cuda_steps::list_offsets(matrix, diagonals, kept, stream); });
-}
-
-template <class T>
 std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& diagonals, const Device& device) {
   const auto stream = setup_stream(device);
   diagonals.hack = diagonals.layout.hack;
@@ -54,9 +46,11 @@ std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& dia
     return Refusal{"padding: hacks of " + std::to_string(diagonals.hack) + " rows meet too many diagonals"};
   }
   const double bytes = hack_bytes<T>(matrix.rows, diagonals.hack, static_cast<double>(total));
-  if (auto refusal = refuse_allocation(bytes, csr, device)) return refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return refusal;
   diagonals.offsets = Array<std::int32_t>(static_cast<std::size_t>(total), device);
-  list_offsets(matrix, diagonals, kept, device, stream);
+  on_backend(
+      device, [&] { host::list_offsets(matrix, diagonals, kept); },
+      [&] { cuda_steps::list_offsets(matrix, diagonals, kept, stream); });
   return std::nullopt;
 }
 
@@ -66,7 +60,7 @@ std::optional<Refusal> find_in_whole(const CsrView<T>& matrix, Diagonals<T>& dia
   diagonals.hacks = 1;
   diagonals.offsets = find_offsets(matrix, every_offset, device);
   const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(diagonals.offsets.size()));
-  return refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device);
+  return refuse_allocation(bytes, matrix, device);
 }
 
 }  // namespace

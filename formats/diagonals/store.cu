@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <climits>
-#include <variant>
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
@@ -144,12 +143,10 @@ void launch_store(const CsrView<T>& matrix, const StoreSlots<T>& to, Faults* fau
   const double nonzeros = store_rows * static_cast<double>(matrix.nnz) / static_cast<double>(shape.rows);
   const auto threads = static_cast<int>(
       std::max<std::int64_t>(cuda::warp_size, power_of_two_above(nonzeros / nonzeros_of_thread, most_threads)));
-  std::visit(
-      [&](const auto* row_ptr) {
-        store_kernel<What><<<cuda::grid_for(hacks * shape.hack, store_rows), threads, tile_bytes, stream.handle>>>(
-            matrix, row_ptr, to, tile_diagonals, faults);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    store_kernel<What><<<cuda::grid_for(hacks * shape.hack, store_rows), threads, tile_bytes, stream.handle>>>(
+        matrix, row_ptr, to, tile_diagonals, faults);
+  });
   cuda::check_launch();
 }
 

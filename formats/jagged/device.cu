@@ -83,12 +83,10 @@ std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged, Place pl
   if (matrix.rows == 0) return 0;
   jagged.row_order = sort_rows(matrix, matrix.rows, place, stream);
   jagged.lengths = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place);
-  std::visit(
-      [&](const auto* row_ptr) {
-        lengths_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, jagged.row_order.data(), matrix.rows, jagged.lengths.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    lengths_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, jagged.row_order.data(), matrix.rows, jagged.lengths.data());
+  });
   cuda::check_launch();
   const std::int64_t diagonals = cuda::read(jagged.lengths.data(), stream);
   // One more than there are diagonals: the offset past the last is the number of slots.
@@ -114,13 +112,11 @@ void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::in
   const auto longest = static_cast<std::int64_t>(jagged.starts.size()) - 1;
   const auto shares = std::clamp<std::int64_t>((longest + share - 1) / share, 1, most_shares);
   const dim3 grid(cuda::grid_for(matrix.rows, tile_rows), static_cast<unsigned>(shares));
-  std::visit(
-      [&](const auto* row_ptr) {
-        fill_kernel<<<grid, cuda::warp_size, 0, stream.handle>>>(matrix, row_ptr, jagged.row_order.data(),
-                                                                 jagged.lengths.data(), jagged.starts.data(),
-                                                                 columns.data(), values.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<grid, cuda::warp_size, 0, stream.handle>>>(matrix, row_ptr, jagged.row_order.data(),
+                                                             jagged.lengths.data(), jagged.starts.data(),
+                                                             columns.data(), values.data());
+  });
   cuda::check_launch();
 }
 

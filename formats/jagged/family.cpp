@@ -16,12 +16,6 @@ double bytes_of(const JaggedLayout& layout, const Features& features, double slo
   return slots * bits / 8 + static_cast<double>(features.rows) * 8 + static_cast<double>(features.npr_max) * 8;
 }
 
-template <class T>
-std::vector<Allowed> allowed(const Device& device) {
-  if (device.backend == Backend::host) return {{"value_bits", all_value_bits<T>()}};
-  return {{"block", {128, 256, 512}}, {"value_bits", all_value_bits<T>()}};
-}
-
 }  // namespace
 
 template <class T>
@@ -32,21 +26,24 @@ ParamSpace JaggedFormat<T>::params(const Features& features, const Device& devic
 }
 
 template <class T>
+std::vector<Allowed> JaggedFormat<T>::allowed(const Device& device) const {
+  if (device.backend == Backend::host) return {{"value_bits", all_value_bits<T>()}};
+  return {{"block", {128, 256, 512}}, {"value_bits", all_value_bits<T>()}};
+}
+
+template <class T>
 JaggedLayout JaggedFormat<T>::layout_of(const Params& params) const {
   return {pad_, static_cast<int>(params.find("block").value_or(256)), static_cast<int>(params["value_bits"])};
 }
 
 template <class T>
-Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
-  if (auto refusal = refuse_params(params, allowed<T>(device))) return *refusal;
+Result<Cost> JaggedFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
   if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
   const double padding = static_cast<double>(pad_ - 1) / 2 * static_cast<double>(features.npr_max);
   const auto layout = layout_of(params);
   Cost cost;
   cost.storage_bytes = bytes_of<T>(layout, features, static_cast<double>(features.nnz) + padding);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-    return *refusal;
-  }
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = bytes_of<T>(layout, features, static_cast<double>(features.nnz)) + vector_bytes<T>(features);
   if (device.backend == Backend::cuda) {
     cost.walk = walk_of_rows(features, 1, true);
@@ -61,9 +58,7 @@ Result<Cost> JaggedFormat<T>::predict(const Features& features, const Params& pa
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> JaggedFormat<T>::build(const CsrView<T>& matrix, const Params& params,
-                                                            const Device& device) const {
-  if (auto refusal = refuse_params(params, allowed<T>(device))) return *refusal;
+Built<T> JaggedFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
   return operator_or_refusal(build_jagged(matrix, layout_of(params), device), device);
 }
 

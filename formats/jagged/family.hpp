@@ -1,8 +1,6 @@
 // What the formats of jagged diagonals have in common: everything but `pad`.
 #pragma once
 
-#include <memory>
-
 #include "formats/jagged/storage.hpp"
 
 namespace autospmv::formats {
@@ -11,14 +9,14 @@ template <class T>
 class JaggedFormat : public Format<T> {
  public:
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const final;
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final;
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const final;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final;
 
  protected:
   explicit JaggedFormat(std::int64_t pad) : pad_(pad) {}
 
  private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const final;
   [[nodiscard]] JaggedLayout layout_of(const Params& params) const;
 
   std::int64_t pad_;

@@ -50,14 +50,12 @@ template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged) {
   jagged.row_order = sort_rows(matrix, std::max<std::int64_t>(1, matrix.rows));
   jagged.lengths = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), Place{});
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(matrix.rows, [&](std::int64_t p) {
-          const auto row = jagged.row_order[static_cast<std::size_t>(p)];
-          jagged.lengths[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(matrix.rows, [&](std::int64_t p) {
+      const auto row = jagged.row_order[static_cast<std::size_t>(p)];
+      jagged.lengths[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
+    });
+  });
   const std::int64_t diagonals = matrix.rows > 0 ? jagged.lengths[0] : 0;
   jagged.starts = Array<std::int64_t>(static_cast<std::size_t>(diagonals), Place{});
   std::int64_t slots = 0;
@@ -78,18 +76,16 @@ void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::in
       values[static_cast<std::size_t>(slot)] = 0;
     });
   }
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(matrix.rows, [&](std::int64_t p) {
-          const auto first = static_cast<std::int64_t>(row_ptr[jagged.row_order[static_cast<std::size_t>(p)]]);
-          for (std::int64_t k = 0; k < jagged.lengths[static_cast<std::size_t>(p)]; ++k) {
-            const auto slot = static_cast<std::size_t>(jagged.starts[static_cast<std::size_t>(k)] + p);
-            columns[slot] = matrix.col_idx[first + k];
-            values[slot] = matrix.values[first + k];
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(matrix.rows, [&](std::int64_t p) {
+      const auto first = static_cast<std::int64_t>(row_ptr[jagged.row_order[static_cast<std::size_t>(p)]]);
+      for (std::int64_t k = 0; k < jagged.lengths[static_cast<std::size_t>(p)]; ++k) {
+        const auto slot = static_cast<std::size_t>(jagged.starts[static_cast<std::size_t>(k)] + p);
+        columns[slot] = matrix.col_idx[first + k];
+        values[slot] = matrix.values[first + k];
+      }
+    });
+  });
 }
 
 template <class T>

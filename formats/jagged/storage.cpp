@@ -12,13 +12,6 @@ namespace {
 
 // Where work happens decides which of two functions runs; the steps are the same.
 template <class T>
-std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged, Place place, Stream stream) {
-  return on_backend(
-      place, [&] { return host::lay_out(matrix, jagged); },
-      [&] { return cuda_steps::lay_out(matrix, jagged, place, stream); });
-}
-
-template <class T>
 void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::int32_t>& columns, Array<T>& values,
           Place place, Stream stream) {
   on_backend(
@@ -36,10 +29,12 @@ Result<JaggedMatrix<T>> build_jagged(const CsrView<T>& matrix, const JaggedLayou
   jagged.layout = layout;
   jagged.rows = matrix.rows;
   jagged.cols = matrix.cols;
-  jagged.slots = lay_out(matrix, jagged, device, stream);
+  jagged.slots = on_backend(
+      device, [&] { return host::lay_out(matrix, jagged); },
+      [&] { return cuda_steps::lay_out(matrix, jagged, device, stream); });
   const auto slots = static_cast<std::size_t>(jagged.slots);
   const double bytes = static_cast<double>(slots) * (4 + sizeof(T)) + static_cast<double>(jagged.bytes());
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   Array<std::int32_t> columns(slots, device);
   Array<T> values(slots, device);
   fill(matrix, jagged, columns, values, device, stream);
@@ -65,11 +60,9 @@ void JaggedMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, S
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_JAGGED(T)         \
-  template struct JaggedMatrix<T>; \
-  template Result<JaggedMatrix<T>> build_jagged(const CsrView<T>&, const JaggedLayout&, const Device&);
-AUTOSPMV_JAGGED(float)
-AUTOSPMV_JAGGED(double)
-#undef AUTOSPMV_JAGGED
+template struct JaggedMatrix<float>;
+template struct JaggedMatrix<double>;
+template Result<JaggedMatrix<float>> build_jagged(const CsrView<float>&, const JaggedLayout&, const Device&);
+template Result<JaggedMatrix<double>> build_jagged(const CsrView<double>&, const JaggedLayout&, const Device&);
 
 }  // namespace autospmv::formats

@@ -199,12 +199,10 @@ template <class T>
 void find_classes(const CsrView<T>& matrix, const Array<std::int32_t>& order, ClassTable& table, Stream stream) {
   const auto count = static_cast<std::size_t>(table.classes.count);
   Array<std::int64_t> bounds(count + 2, order.place());
-  std::visit(
-      [&](const auto* row_ptr) {
-        find_classes_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, order.data(), matrix.rows, table.classes, bounds.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    find_classes_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, order.data(), matrix.rows, table.classes, bounds.data());
+  });
   cuda::check_launch();
   const auto found = bounds.to_vector();
   for (std::size_t at = 0; at <= count; ++at) table.first_row[at] = found[at];
@@ -215,12 +213,10 @@ template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, const ClassTable& table, WarpEll<T>& ell,
                   Stream stream) {
   const auto grid = cuda::grid_for(ell.groups * group_lanes + 1);
-  std::visit(
-      [&](const auto* row_ptr) {
-        assign_lanes_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(
-            row_ptr, order.data(), table, ell.groups, ell.row_of_lane.data(), ell.group_chunks.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    assign_lanes_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(
+        row_ptr, order.data(), table, ell.groups, ell.row_of_lane.data(), ell.group_chunks.data());
+  });
   cuda::check_launch();
 }
 
@@ -228,12 +224,10 @@ template <class T>
 void fill(const CsrView<T>& matrix, WarpEll<T>& ell, Stream stream) {
   const auto warps = (ell.chunks() + chunks_of_warp - 1) / chunks_of_warp;
   const auto grid = cuda::grid_for(warps * group_lanes);
-  std::visit(
-      [&](const auto* row_ptr) {
-        fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks(),
-                                                                     ell.columns.data(), ell.values.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks(),
+                                                                 ell.columns.data(), ell.values.data());
+  });
   cuda::check_launch();
 }
 

@@ -9,8 +9,7 @@
 namespace autospmv::formats {
 
 template <class T>
-Result<Cost> LanesFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
-  if (auto refusal = refuse_params(params, allowed())) return *refusal;
+Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
   const auto classes = classes_of(params, features.nnz, device);
   if (features.npr_max <= classes.height) return Refusal{why_no_row_is_shared()};
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
@@ -36,8 +35,7 @@ Result<Cost> LanesFormat<T>::predict(const Features& features, const Params& par
 
   Cost cost;
   cost.storage_bytes = warp_ell_bytes<T>(groups, slots);
-  const double csr = csr_bytes<T>(features.rows, features.nnz);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
   const auto longest = static_cast<double>(features.npr_max);
   if (device.backend == Backend::host) {
@@ -56,9 +54,7 @@ Result<Cost> LanesFormat<T>::predict(const Features& features, const Params& par
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> LanesFormat<T>::build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const {
-  if (auto refusal = refuse_params(params, allowed())) return *refusal;
+Built<T> LanesFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
   return operator_or_refusal(build_warp_ell(matrix, classes_of(params, matrix.nnz, device), device), device);
 }
 

@@ -126,57 +126,51 @@ void fill_group(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t gr
 
 template <class T>
 void find_classes(const CsrView<T>& matrix, const Array<std::int32_t>& order, ClassTable& table) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        const auto rows = order.span();
-        const auto length_at = [&](std::int32_t row) { return row_length(row_ptr, row); };
-        for (int at = 0; at < table.classes.count; ++at) {
-          // Longer rows come first, and theirs are the classes before.
-          const auto first = std::partition_point(
-              rows.begin(), rows.end(), [&](std::int32_t row) { return table.classes.class_of(length_at(row)) < at; });
-          table.first_row[at] = first - rows.begin();
-        }
-        table.first_row[table.classes.count] = matrix.rows;
-        table.longest = rows.empty() ? 0 : length_at(rows.front());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const auto rows = order.span();
+    const auto length_at = [&](std::int32_t row) { return row_length(row_ptr, row); };
+    for (int at = 0; at < table.classes.count; ++at) {
+      // Longer rows come first, and theirs are the classes before.
+      const auto first = std::partition_point(
+          rows.begin(), rows.end(), [&](std::int32_t row) { return table.classes.class_of(length_at(row)) < at; });
+      table.first_row[at] = first - rows.begin();
+    }
+    table.first_row[table.classes.count] = matrix.rows;
+    table.longest = rows.empty() ? 0 : length_at(rows.front());
+  });
 }
 
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, const ClassTable& table,
                   WarpEll<T>& ell) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(
-            ell.groups,
-            [&](std::int64_t group) {
-              std::int32_t* rows = ell.row_of_lane.data() + group * group_lanes;
-              for (int lane = 0; lane < group_lanes; ++lane) {
-                const auto position = table.position_of(group, lane);
-                rows[lane] = position >= 0 ? order[static_cast<std::size_t>(position)] : -1;
-              }
-              // The first row of a group is its longest.
-              const std::int64_t lanes = table.classes.lanes[table.class_of_group(group)];
-              ell.group_chunks[static_cast<std::size_t>(group)] =
-                  static_cast<std::int32_t>((row_length(row_ptr, rows[0]) + lanes - 1) / lanes);
-            },
-            group_lanes);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(
+        ell.groups,
+        [&](std::int64_t group) {
+          std::int32_t* rows = ell.row_of_lane.data() + group * group_lanes;
+          for (int lane = 0; lane < group_lanes; ++lane) {
+            const auto position = table.position_of(group, lane);
+            rows[lane] = position >= 0 ? order[static_cast<std::size_t>(position)] : -1;
+          }
+          // The first row of a group is its longest.
+          const std::int64_t lanes = table.classes.lanes[table.class_of_group(group)];
+          ell.group_chunks[static_cast<std::size_t>(group)] =
+              static_cast<std::int32_t>((row_length(row_ptr, rows[0]) + lanes - 1) / lanes);
+        },
+        group_lanes);
+  });
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, WarpEll<T>& ell) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(
-            ell.group_chunks.data(), ell.groups,
-            [&](Share groups) {
-              for (auto group = groups.first; group < groups.last; ++group) fill_group(matrix, row_ptr, group, ell);
-            },
-            group_lanes);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(
+        ell.group_chunks.data(), ell.groups,
+        [&](Share groups) {
+          for (auto group = groups.first; group < groups.last; ++group) fill_group(matrix, row_ptr, group, ell);
+        },
+        group_lanes);
+  });
 }
 
 template <class T>

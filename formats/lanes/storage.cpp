@@ -70,7 +70,7 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LaneClasses& c
 
   const auto slots = chunks * group_lanes;
   const double bytes = warp_ell_bytes<T>(static_cast<double>(ell.groups), static_cast<double>(slots));
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   ell.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
   ell.values = Array<T>(static_cast<std::size_t>(slots), device);
   ell.refresh(matrix, device, stream);
@@ -94,11 +94,9 @@ void WarpEll<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, Stream
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_WARP_ELL(T)  \
-  template struct WarpEll<T>; \
-  template Result<WarpEll<T>> build_warp_ell(const CsrView<T>&, const LaneClasses&, const Device&);
-AUTOSPMV_WARP_ELL(float)
-AUTOSPMV_WARP_ELL(double)
-#undef AUTOSPMV_WARP_ELL
+template struct WarpEll<float>;
+template struct WarpEll<double>;
+template Result<WarpEll<float>> build_warp_ell(const CsrView<float>&, const LaneClasses&, const Device&);
+template Result<WarpEll<double>> build_warp_ell(const CsrView<double>&, const LaneClasses&, const Device&);
 
 }  // namespace autospmv::formats

@@ -201,12 +201,10 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Pla
   const int length_bits = std::bit_width(static_cast<std::uint64_t>(matrix.nnz));
   const int window_bits = std::bit_width(static_cast<std::uint64_t>((matrix.rows - 1) / window));
   const auto sort_by = [&](auto keys) {
-    std::visit(
-        [&](const auto* row_ptr) {
-          sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-              row_ptr, matrix.rows, window, length_bits, keys.data(), order.data());
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+          row_ptr, matrix.rows, window, length_bits, keys.data(), order.data());
+    });
     cuda::check_launch();
     cuda::sort_pairs(keys, order, window_bits + length_bits, stream);
   };
@@ -224,13 +222,11 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stre
   fill_bytes(sliced.slice_chunks.data(), 0, static_cast<std::size_t>(sliced.slice_chunks.bytes()),
              sliced.slice_chunks.place(), stream);
   if (matrix.rows == 0) return;
-  std::visit(
-      [&](const auto* row_ptr) {
-        count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
-            view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads),
-            static_cast<std::int32_t>(sliced.layout.whole_chunks), sliced.slice_chunks.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+        view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads),
+        static_cast<std::int32_t>(sliced.layout.whole_chunks), sliced.slice_chunks.data());
+  });
   cuda::check_launch();
 }
 
@@ -248,12 +244,10 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   const auto threads = static_cast<int>(sliced.layout.threads);
   const auto grid = cuda::grid_for(sliced.slices * sliced.slice_rows * threads);
   const auto fill_with = [&](auto to) {
-    std::visit(
-        [&](const auto* row_ptr) {
-          fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads, to,
-                                                                       values.data());
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads, to,
+                                                                   values.data());
+    });
     cuda::check_launch();
   };
   if (columns.empty()) {

@@ -16,17 +16,15 @@ namespace autospmv::formats {
 template <class T>
 class SlicedFormat : public Format<T> {
  public:
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final {
-    if (auto refusal = refuse(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final {
+    if (auto refusal = refuse_combination(params)) return *refusal;
     const auto layout = layout_of(params);
     if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
     // Of slices of 32 rows in their own order: sorting brings rows together that are further apart.
     if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
     const auto threads = static_cast<double>(layout.threads * layout.split);
     if (device.backend == Backend::cuda) {
@@ -41,9 +39,8 @@ class SlicedFormat : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const final {
-    if (auto refusal = refuse(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final {
+    if (auto refusal = refuse_combination(params)) return *refusal;
     return operator_or_refusal(build_sliced(matrix, layout_of(params), device), device);
   }
 
@@ -52,8 +49,6 @@ class SlicedFormat : public Format<T> {
 
   /// Completes the layout, which has the block and the encodings, by parameters that are all there and allowed.
   virtual void lay_out(const Params& params, SlicedLayout& layout) const = 0;
-
-  [[nodiscard]] virtual std::vector<Allowed> allowed(const Device& device) const = 0;
 
   /// Allowed values that do not go together.
   [[nodiscard]] virtual std::optional<Refusal> refuse_combination(const Params& /*params*/) const {
@@ -73,11 +68,6 @@ class SlicedFormat : public Format<T> {
     layout.value_bits = static_cast<int>(params.find("value_bits").value_or(layout.value_bits));
     lay_out(params, layout);
     return layout;
-  }
-
-  [[nodiscard]] std::optional<Refusal> refuse(const Params& params, const Device& device) const {
-    if (auto refusal = refuse_params(params, allowed(device))) return refusal;
-    return refuse_combination(params);
   }
 
   static double slots(const Features& features, const SlicedLayout& layout) {

@@ -213,44 +213,40 @@ template <class T>
 Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window) {
   Array<std::int32_t> order(static_cast<std::size_t>(matrix.rows), Place{});
   std::iota(order.data(), order.data() + matrix.rows, 0);
-  std::visit(
-      [&](const auto* row_ptr) {
-        const std::int64_t windows = (matrix.rows + window - 1) / window;
-        parallel_region(matrix.rows, [&](int thread, int threads) {
-          const auto share = share_of(windows, thread, threads);
-          for (std::int64_t w = share.first; w < share.last; ++w) {
-            auto* first = order.data() + w * window;
-            auto* last = order.data() + std::min(matrix.rows, (w + 1) * window);
-            std::stable_sort(first, last, [&](std::int32_t a, std::int32_t b) {
-              return row_length(row_ptr, a) > row_length(row_ptr, b);
-            });
-          }
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const std::int64_t windows = (matrix.rows + window - 1) / window;
+    parallel_region(matrix.rows, [&](int thread, int threads) {
+      const auto share = share_of(windows, thread, threads);
+      for (std::int64_t w = share.first; w < share.last; ++w) {
+        auto* first = order.data() + w * window;
+        auto* last = order.data() + std::min(matrix.rows, (w + 1) * window);
+        std::stable_sort(first, last, [&](std::int32_t a, std::int32_t b) {
+          return row_length(row_ptr, a) > row_length(row_ptr, b);
         });
-      },
-      matrix.row_ptr);
+      }
+    });
+  });
   return order;
 }
 
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(
-            sliced.slices,
-            [&](std::int64_t slice) {
-              const auto first = slice * sliced.slice_rows;
-              const auto last = std::min(matrix.rows, first + sliced.slice_rows);
-              std::int64_t longest = 0;
-              for (auto position = first; position < last; ++position) {
-                longest = std::max(longest, row_length(row_ptr, row_at(sliced, position)));
-              }
-              longest = std::min(longest, sliced.layout.width_cap);
-              const auto chunks = (longest + sliced.layout.threads - 1) / sliced.layout.threads;
-              sliced.slice_chunks[static_cast<std::size_t>(slice)] = static_cast<std::int32_t>(chunks);
-            },
-            sliced.slice_rows);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(
+        sliced.slices,
+        [&](std::int64_t slice) {
+          const auto first = slice * sliced.slice_rows;
+          const auto last = std::min(matrix.rows, first + sliced.slice_rows);
+          std::int64_t longest = 0;
+          for (auto position = first; position < last; ++position) {
+            longest = std::max(longest, row_length(row_ptr, row_at(sliced, position)));
+          }
+          longest = std::min(longest, sliced.layout.width_cap);
+          const auto chunks = (longest + sliced.layout.threads - 1) / sliced.layout.threads;
+          sliced.slice_chunks[static_cast<std::size_t>(slice)] = static_cast<std::int32_t>(chunks);
+        },
+        sliced.slice_rows);
+  });
 }
 
 std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
@@ -269,34 +265,32 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   const std::int64_t threads = sliced.layout.threads;
   auto* const column_at = columns.data();
   auto* const value_at = values.data();
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at](std::int64_t position) {
-          const auto slice = position / sliced.slice_rows;
-          const auto lane = (position % sliced.slice_rows) * threads;
-          const auto row = position < matrix.rows ? row_at(sliced, position) : std::int64_t{-1};
-          const auto first = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) : 0;
-          const auto length = row >= 0 ? std::min(row_length(row_ptr, row), sliced.layout.width_cap) : 0;
-          const auto start = sliced.slice_chunks[static_cast<std::size_t>(slice)];
-          const auto chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - start;
-          if (!sliced.lengths.empty()) {
-            sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
-          }
-          // An array that nobody reads is not there.
-          const auto put = [=, &matrix](std::int64_t slot, std::int64_t k) {
-            if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : -1;
-            if (value_at != nullptr) value_at[slot] = k < length ? matrix.values[first + k] : T{0};
-          };
-          const auto step = sliced.slice_rows * threads;
-          const auto slot = start * step + lane;
-          if (threads == 1) {
-            for (std::int64_t k = 0; k < chunks; ++k) put(slot + k * step, k);
-          } else {
-            for (std::int64_t k = 0; k < chunks * threads; ++k) put(slot + k / threads * step + k % threads, k);
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at](std::int64_t position) {
+      const auto slice = position / sliced.slice_rows;
+      const auto lane = (position % sliced.slice_rows) * threads;
+      const auto row = position < matrix.rows ? row_at(sliced, position) : std::int64_t{-1};
+      const auto first = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) : 0;
+      const auto length = row >= 0 ? std::min(row_length(row_ptr, row), sliced.layout.width_cap) : 0;
+      const auto start = sliced.slice_chunks[static_cast<std::size_t>(slice)];
+      const auto chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - start;
+      if (!sliced.lengths.empty()) {
+        sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
+      }
+      // An array that nobody reads is not there.
+      const auto put = [=, &matrix](std::int64_t slot, std::int64_t k) {
+        if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : -1;
+        if (value_at != nullptr) value_at[slot] = k < length ? matrix.values[first + k] : T{0};
+      };
+      const auto step = sliced.slice_rows * threads;
+      const auto slot = start * step + lane;
+      if (threads == 1) {
+        for (std::int64_t k = 0; k < chunks; ++k) put(slot + k * step, k);
+      } else {
+        for (std::int64_t k = 0; k < chunks * threads; ++k) put(slot + k / threads * step + k % threads, k);
+      }
+    });
+  });
 }
 
 template <class T>

@@ -54,11 +54,6 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
       [&] { cuda_steps::fill(matrix, sliced, columns, values, stream); });
 }
 
-template <class T>
-double bytes_of_csr(const CsrView<T>& matrix) {
-  return csr_bytes<T>(matrix.rows, matrix.nnz);
-}
-
 }  // namespace
 
 template <class T>
@@ -75,7 +70,7 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
 
   const auto slots = chunks * sliced.slice_rows * layout.threads;
   const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
-  if (auto refusal = refuse_allocation(bytes, bytes_of_csr(matrix), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   sliced.slots = slots;
   if (layout.keep_lengths) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
@@ -115,11 +110,9 @@ void SlicedMatrix<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, S
       [&] { cuda_steps::multiply(*this, alpha, x, beta, y, stream); });
 }
 
-#define AUTOSPMV_SLICED(T)         \
-  template struct SlicedMatrix<T>; \
-  template Result<SlicedMatrix<T>> build_sliced(const CsrView<T>&, const SlicedLayout&, const Device&);
-AUTOSPMV_SLICED(float)
-AUTOSPMV_SLICED(double)
-#undef AUTOSPMV_SLICED
+template struct SlicedMatrix<float>;
+template struct SlicedMatrix<double>;
+template Result<SlicedMatrix<float>> build_sliced(const CsrView<float>&, const SlicedLayout&, const Device&);
+template Result<SlicedMatrix<double>> build_sliced(const CsrView<double>&, const SlicedLayout&, const Device&);
 
 }  // namespace autospmv::formats

@@ -179,18 +179,16 @@ void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>&
   const auto grid = cuda::grid_for(blocks.count() * shape.block, shape.block);
   const int bytes = staged_bytes<T>(blocks.limits.entries);
   const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
-  std::visit(
-      [&](const auto* row_ptr) {
-        const BlockRows rows{blocks.starts.data(), row_ptr, blocks.split ? blocks.limits.part : std::int64_t{0},
-                             parts.sums.data(), parts.finished.data()};
-        with_reader(matrix, encoded, shape.wide, [&](const auto& reader) {
-          const auto kernel = staged_rows_kernel<T, std::decay_t<decltype(*row_ptr)>, std::decay_t<decltype(reader)>>;
-          allow_shared_memory(kernel, bytes);
-          kernel<<<grid, shape.block, static_cast<std::size_t>(bytes), stream.handle>>>(rows, reader, policy, x,
-                                                                                        Target<T>{alpha, beta, y});
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const BlockRows rows{blocks.starts.data(), row_ptr, blocks.split ? blocks.limits.part : std::int64_t{0},
+                         parts.sums.data(), parts.finished.data()};
+    with_reader(matrix, encoded, shape.wide, [&](const auto& reader) {
+      const auto kernel = staged_rows_kernel<T, std::decay_t<decltype(*row_ptr)>, std::decay_t<decltype(reader)>>;
+      allow_shared_memory(kernel, bytes);
+      kernel<<<grid, shape.block, static_cast<std::size_t>(bytes), stream.handle>>>(rows, reader, policy, x,
+                                                                                    Target<T>{alpha, beta, y});
+    });
+  });
   cuda::check_launch();
 }
 

@@ -80,17 +80,14 @@ void multiply_staged_rows_host(const CsrView<T>& matrix, const RowBlocks& blocks
   // Equal blocks are not equal times where x is scattered: several shares a thread, taken as they come.
   constexpr int shares_of_thread = 4;
   std::atomic<int> taken{0};
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_region(matrix.nnz + matrix.rows, [&](int /*thread*/, int threads) {
-          const int shares = threads * shares_of_thread;
-          for (int share = taken++; share < shares; share = taken++) {
-            version(matrix, row_ptr, blocks, share_of(blocks.count(), share, shares), parts.sums.data(), alpha, x, beta,
-                    y);
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_region(matrix.nnz + matrix.rows, [&](int /*thread*/, int threads) {
+      const int shares = threads * shares_of_thread;
+      for (int share = taken++; share < shares; share = taken++) {
+        version(matrix, row_ptr, blocks, share_of(blocks.count(), share, shares), parts.sums.data(), alpha, x, beta, y);
+      }
+    });
+  });
   if (blocks.split) add_parts(blocks, static_cast<const T*>(parts.sums.data()), alpha, beta, y);
 }
 

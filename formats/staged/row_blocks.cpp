@@ -7,6 +7,7 @@
 
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
+#include "core/search.hpp"
 #include "formats/staged/row_walk.hpp"
 
 namespace autospmv::formats {
@@ -15,32 +16,18 @@ namespace host {
 
 namespace {
 
-// The first number of [low, high] that is far enough, given that `high` is.
-template <class FarEnough>
-std::int64_t first_where(std::int64_t low, std::int64_t high, const FarEnough& far_enough) {
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (far_enough(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
 // Calls visit(first row) for every block of a piece.
 template <class Offset, class Visit>
 void walk_piece(const RowWalk<Offset>& walk, std::int64_t piece, const Visit& visit) {
   const auto first_row = [&](std::int64_t of) {
-    return first_where(0, walk.rows, [&](std::int64_t row) { return walk.reaches(row, of); });
+    return partition_point(std::int64_t{0}, walk.rows, [&](std::int64_t row) { return !walk.reaches(row, of); });
   };
   const std::int64_t end = first_row(piece + 1);
   for (std::int64_t row = first_row(piece); row < end;) {
     visit(row);
     const std::int64_t limit = walk.entry_limit(row);
-    const auto past = [&](std::int64_t last) { return static_cast<std::int64_t>(walk.row_ptr[last]) > limit; };
-    row = std::max(row + 1, first_where(row + 1, walk.row_limit(row, end) + 1, past) - 1);
+    const auto fits = [&](std::int64_t last) { return static_cast<std::int64_t>(walk.row_ptr[last]) <= limit; };
+    row = std::max(row + 1, partition_point(row + 1, walk.row_limit(row, end) + 1, fits) - 1);
   }
 }
 
@@ -84,11 +71,9 @@ RowBlocks blocks_of(const RowWalk<Offset>& walk, Place place) {
 
 RowBlocks make_row_blocks(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, const RowBlockLimits& limits,
                           Place place) {
-  return std::visit(
-      [&]<class Offset>(const Offset* offsets) {
-        return blocks_of(RowWalk<Offset>{offsets, rows, nnz, limits}, place);
-      },
-      row_ptr);
+  return with_offsets(row_ptr, [&]<class Offset>(const Offset* offsets) {
+    return blocks_of(RowWalk<Offset>{offsets, rows, nnz, limits}, place);
+  });
 }
 
 }  // namespace host

@@ -113,11 +113,9 @@ RowBlocks blocks_of(const RowWalk<Offset>& walk, Place place, Stream stream) {
 
 RowBlocks make_row_blocks(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, const RowBlockLimits& limits,
                           Place place, Stream stream) {
-  return std::visit(
-      [&](const auto* offsets) {
-        return blocks_of(RowWalk{offsets, rows, nnz, limits}, place, stream);
-      },
-      row_ptr);
+  return with_offsets(row_ptr, [&](const auto* offsets) {
+    return blocks_of(RowWalk{offsets, rows, nnz, limits}, place, stream);
+  });
 }
 
 }  // namespace autospmv::formats::cuda_steps

@@ -1,7 +1,6 @@
 #include "formats/triplets/family.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/machine/on_backend.hpp"
@@ -87,15 +86,14 @@ ParamSpace TripletsFormat<T>::params(const Features& features, const Device& dev
 }
 
 template <class T>
-std::optional<Refusal> TripletsFormat<T>::refuse(const Params& params, const Device& device) const {
-  std::vector<Allowed> allowed{{"value_bits", all_value_bits<T>()}};
-  const auto own = whole_own_param(device);
-  if (own) allowed.push_back({own->name, own->values});
+std::vector<Allowed> TripletsFormat<T>::allowed(const Device& device) const {
+  std::vector<Allowed> all{{"value_bits", all_value_bits<T>()}};
+  if (auto own = whole_own_param(device)) all.push_back(std::move(*own));
   if (device.backend == Backend::cuda) {
-    allowed.push_back({"fixup", all_fixups()});
-    allowed.push_back({"block", {64, 128, 256, 512}});
+    all.push_back({"fixup", all_fixups()});
+    all.push_back({"block", {64, 128, 256, 512}});
   }
-  return refuse_params(params, allowed);
+  return all;
 }
 
 template <class T>
@@ -104,17 +102,14 @@ Cut TripletsFormat<T>::cut(const Params& params, std::int64_t entries, const Dev
 }
 
 template <class T>
-Result<Cost> TripletsFormat<T>::predict(const Features& features, const Params& params, const Device& device) const {
-  if (auto refusal = refuse(params, device)) return *refusal;
+Result<Cost> TripletsFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
   const auto value_bits = params["value_bits"];
   if (auto refusal = refuse_value_bits<T>(features, value_bits)) return *refusal;
   const auto shares = cut(params, features.nnz, device);
   const auto nnz = static_cast<double>(features.nnz);
   Cost cost;
   cost.storage_bytes = storage_bytes<T>(nnz, static_cast<double>(features.empty_rows), value_bits, shares, device);
-  if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-    return *refusal;
-  }
+  if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = cost.storage_bytes + nnz * 4 + vector_bytes<T>(features);
   if (value_bits >= full_value_bits<T>) cost.bytes += nnz * sizeof(T);
   if (device.backend == Backend::cuda) {
@@ -134,13 +129,11 @@ bool TripletsFormat<T>::deterministic(const Params& params, const Device& device
 }
 
 template <class T>
-Result<std::unique_ptr<Operator<T>>> TripletsFormat<T>::build(const CsrView<T>& matrix, const Params& params,
-                                                              const Device& device) const {
-  if (auto refusal = refuse(params, device)) return *refusal;
+Built<T> TripletsFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
   const DeviceScope scope(device);
   const auto shares = cut(params, matrix.nnz, device);
   const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), 0, full_value_bits<T>, shares, device);
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   const auto stream = setup_stream(device);
   const auto block = static_cast<int>(params.find("block").value_or(0));
   auto built = std::make_unique<TripletsOperator<T>>(matrix, shares, block, device);

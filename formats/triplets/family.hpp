@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "core/machine/array.hpp"
@@ -17,22 +16,21 @@ template <class T>
 class TripletsFormat : public Format<T> {
  public:
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const final;
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const final;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final;
   [[nodiscard]] bool deterministic(const Params& params, const Device& device) const final;
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const final;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final;
 
  protected:
   /// The format's own parameter, with the values that are worth trying; none: std::nullopt.
   [[nodiscard]] virtual std::optional<ParamSpace::Axis> own_param(const Features& features,
                                                                   const Device& device) const = 0;
   /// The same with all its values.
-  [[nodiscard]] virtual std::optional<ParamSpace::Axis> whole_own_param(const Device& device) const = 0;
+  [[nodiscard]] virtual std::optional<Allowed> whole_own_param(const Device& device) const = 0;
   /// Entries a share: a multiple of a warp on CUDA.
   [[nodiscard]] virtual std::int64_t share(const Params& params, std::int64_t entries, const Device& device) const = 0;
 
  private:
-  [[nodiscard]] std::optional<Refusal> refuse(const Params& params, const Device& device) const;
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const final;
   [[nodiscard]] Cut cut(const Params& params, std::int64_t entries, const Device& device) const;
 };
 

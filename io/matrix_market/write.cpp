@@ -2,10 +2,10 @@
 #include <charconv>
 #include <cstdint>
 #include <ostream>
-#include <variant>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/uncopied.hpp"
 #include "io/matrix_market.hpp"
 
 namespace autospmv {
@@ -13,12 +13,10 @@ namespace autospmv {
 namespace {
 
 // Collects text and hands it to the stream in large pieces.
-class Writer {
+class Writer : Uncopied {
  public:
   explicit Writer(std::ostream& out) : out_(out), buffer_(capacity) {}
   ~Writer() = default;
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
 
   // A number, and the character behind it.
   template <class V>
@@ -60,17 +58,15 @@ void write_matrix_market(std::ostream& out, const CsrView<T>& matrix, std::strin
   write_comment(out, comment);
   out << matrix.rows << ' ' << matrix.cols << ' ' << matrix.nnz << '\n';
   Writer writer(out);
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          for (std::int64_t k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
-            writer.number(row + 1, ' ');
-            writer.number(std::int64_t{matrix.col_idx[k]} + 1, ' ');
-            writer.number(matrix.values[k], '\n');
-          }
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      for (std::int64_t k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+        writer.number(row + 1, ' ');
+        writer.number(std::int64_t{matrix.col_idx[k]} + 1, ' ');
+        writer.number(matrix.values[k], '\n');
+      }
+    }
+  });
   writer.flush();
   if (!out.flush()) throw Error("the matrix could not be written");
 }

@@ -78,7 +78,9 @@ HostCsr<T> blocks_and_strays() {
 formats::cocktail::Split<double> cut_by(const CsrView<double>& matrix, const std::vector<CutRule>& rules,
                                         const Device& device) {
   auto split = formats::cocktail::split<double>(matrix, rules, device);
-  if (split.cut.nnz > 0) formats::cocktail::fill(split, matrix, device, setup_stream(device));
+  if (split.cut.nnz > 0)
+    formats::cocktail::fill(split, matrix, formats::cocktail::Entries::columns_and_values, device,
+                            setup_stream(device));
   synchronize(device, setup_stream(device));
   return split;
 }

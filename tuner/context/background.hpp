@@ -9,11 +9,13 @@
 #include <thread>
 #include <utility>
 
+#include "core/uncopied.hpp"
+
 namespace autospmv {
 
 /// Runs tasks one after another in a thread of its own, however many there are: what waits for something gives the
 /// thread back and posts itself again. Started by the first task.
-class Background {
+class Background : Uncopied {
  public:
   using Task = std::function<void()>;
   using Clock = std::chrono::steady_clock;
@@ -39,8 +41,6 @@ class Background {
       Task begin, Start start = [](const Task& task) { return std::thread(task); });
   /// Ends as stop() does.
   ~Background();
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
 
   /// Starts the thread before there is a task: that takes as long as hundreds of small products. False where it cannot.
   bool start();

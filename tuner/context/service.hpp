@@ -19,6 +19,7 @@
 #include "core/matrix/attachments.hpp"
 #include "core/trial.hpp"
 #include "core/types.hpp"
+#include "core/uncopied.hpp"
 #include "db/database.hpp"
 #include "tuner/context/background.hpp"
 #include "tuner/predict/cost_model.hpp"
@@ -27,11 +28,8 @@
 namespace autospmv {
 
 /// Something that works on after the call that began it.
-class Ongoing {
+class Ongoing : Uncopied {
  public:
-  Ongoing() = default;
-  Ongoing(const Ongoing&) = delete;
-  Ongoing& operator=(const Ongoing&) = delete;
   virtual ~Ongoing() = default;
 
   /// Returns when it does nothing any more.
@@ -40,13 +38,11 @@ class Ongoing {
 
 /// Safe from many threads. Owned by the handles of its context, and by what goes on in the background as long as it
 /// does.
-class Service {
+class Service : Uncopied {
  public:
   /// As Context's constructor.
   explicit Service(const ContextOptions& options);
   ~Service();
-  Service(const Service&) = delete;
-  Service& operator=(const Service&) = delete;
 
   /// The last handle is gone: whatever goes on is stopped, and matrices forget the plans that they keep for this.
   void shut_down();
@@ -154,11 +150,9 @@ class Service {
 namespace detail {
 
 /// What the handles of one context share.
-struct ContextState {
+struct ContextState : Uncopied {
   explicit ContextState(const ContextOptions& options) : service(std::make_shared<Service>(options)) {}
   ~ContextState() { service->shut_down(); }
-  ContextState(const ContextState&) = delete;
-  ContextState& operator=(const ContextState&) = delete;
 
   std::shared_ptr<Service> service;
 };

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "core/machine/on_backend.hpp"
-#include "tuner/measure/cuda/caller_stream.hpp"
+#include "tuner/measure/cuda/timing.hpp"
 
 namespace autospmv {
 

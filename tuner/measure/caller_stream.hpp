@@ -6,16 +6,14 @@
 
 #include "autospmv/stream.hpp"
 #include "core/machine/device.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv {
 
 /// Times what lies between two points of a stream's order; on the host, of the calling thread's. Used by one thread at
 /// a time, from anywhere but within a capture.
-class Stopwatch {
+class Stopwatch : Uncopied {
  public:
-  Stopwatch() = default;
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
   virtual ~Stopwatch() = default;
 
   virtual void start(Stream stream) = 0;

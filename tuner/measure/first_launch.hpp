@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/trial.hpp"
+#include "core/uncopied.hpp"
 #include "db/database.hpp"
 
 namespace autospmv {
@@ -12,7 +13,7 @@ namespace autospmv {
 /// Notes a candidate in the database as a suspect while it is built and launched for the first time: where the process
 /// dies meanwhile, the next one knows what was in hand. Where this goes before the candidate has survived, it was given
 /// up, and nothing is said of it.
-class FirstLaunch {
+class FirstLaunch : Uncopied {
  public:
   FirstLaunch(Database& database, TrialKey key, Candidate candidate)
       : database_(database), key_(std::move(key)), candidate_(std::move(candidate)) {
@@ -27,8 +28,6 @@ class FirstLaunch {
   ~FirstLaunch() {
     if (!survived_) database_.clear_suspect(key_, candidate_);
   }
-  FirstLaunch(const FirstLaunch&) = delete;
-  FirstLaunch& operator=(const FirstLaunch&) = delete;
 
   /// Nor do deaths of earlier processes count against it any more.
   void survive() {

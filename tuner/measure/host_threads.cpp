@@ -14,6 +14,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/uncopied.hpp"
 #include "tuner/measure/clock.hpp"
 
 namespace autospmv {
@@ -30,15 +31,13 @@ struct Schedule {
 
 // Linux says how long a thread has waited in a file of its own, which stays open as long as the thread lives: opening
 // it takes longer than a small product.
-class ScheduleFile {
+class ScheduleFile : Uncopied {
  public:
   ScheduleFile()
       : file_(open(("/proc/self/task/" + std::to_string(gettid()) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC)) {}
   ~ScheduleFile() {
     if (file_ >= 0) close(file_);
   }
-  ScheduleFile(const ScheduleFile&) = delete;
-  ScheduleFile& operator=(const ScheduleFile&) = delete;
 
   /// "nanoseconds-run nanoseconds-waited turns"; 0 where the system keeps no such file.
   [[nodiscard]] std::int64_t waited() const {

@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include "core/uncopied.hpp"
+
 namespace autospmv {
 
 /// What something took.
@@ -40,12 +42,10 @@ Sample time_least(const std::function<void()>& body, int wanted, Patience& patie
 /// As long as it lives, each thread of the calling thread's parallel regions has a processor of its own; afterwards it
 /// may run where it might before. Does nothing where the user has placed the threads (OMP_PROC_BIND), where there are
 /// more of them than processors, or where the system does not allow it.
-class PinnedThreads {
+class PinnedThreads : Uncopied {
  public:
   PinnedThreads();
   ~PinnedThreads();
-  PinnedThreads(const PinnedThreads&) = delete;
-  PinnedThreads& operator=(const PinnedThreads&) = delete;
 
  private:
   std::vector<cpu_set_t> before_;  ///< of each thread; empty where none was pinned

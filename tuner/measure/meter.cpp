@@ -9,7 +9,7 @@
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
 #include "tuner/measure/clock.hpp"
-#include "tuner/measure/cuda/meter.hpp"
+#include "tuner/measure/cuda/timing.hpp"
 #include "tuner/measure/host_threads.hpp"
 
 namespace autospmv {

@@ -10,6 +10,7 @@
 
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
+#include "core/uncopied.hpp"
 #include "formats/format.hpp"
 #include "tuner/search/candidates.hpp"
 
@@ -74,7 +75,7 @@ class LiveOperator {
   };
 
   // A product that is reading a version, which nobody overwrites meanwhile.
-  class Reading {
+  class Reading : Uncopied {
    public:
     explicit Reading(const LiveOperator& live) {
       for (;;) {
@@ -87,8 +88,6 @@ class LiveOperator {
       }
     }
     ~Reading() { version_->readers.fetch_sub(1); }
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
 
     const Operator<T>* operator->() const { return version_->op.get(); }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/machine/relaxed_capture.hpp"
+#include "core/machine/device.hpp"
 #include "core/machine/shortage.hpp"
 #include "features/recorded.hpp"
 #include "tuner/context/keys.hpp"

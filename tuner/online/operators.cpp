@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/uncopied.hpp"
 #include "tuner/measure/clock.hpp"
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/meter.hpp"
@@ -13,7 +14,7 @@ namespace autospmv {
 
 // One product that is being given to a stream: its operator cannot go away meanwhile.
 template <class T>
-class Operators<T>::Product {
+class Operators<T>::Product : Uncopied {
  public:
   Product(Operators& operators, Stream stream) : operators_(operators), stream_(stream) {
     const std::scoped_lock lock(operators.mutex_);
@@ -48,8 +49,6 @@ class Operators<T>::Product {
       operators_.uses_.note_product(contender_->use, stream_);
     --contender_->use.launching;
   }
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
 
   /// False where a candidate could not be launched, whose trial is then over.
   [[nodiscard]] bool launch(T alpha, const T* x, T beta, T* y) {

@@ -1,4 +1,4 @@
-#include "tuner/plan/explain.hpp"
+#include "tuner/plan/plan_state.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,6 @@
 #include "core/machine/array.hpp"
 #include "core/machine/shortage.hpp"
 #include "formats/csr/csr_rows.hpp"
-#include "tuner/plan/explain.hpp"
 #include "tuner/plan/plan_state.hpp"
 #include "tuner/plan/tuner.hpp"
 

@@ -96,4 +96,8 @@ extern template class PlanState<float>;
 extern template class PlanState<double>;
 
 }  // namespace detail
+/// As Plan::explain(). Looks at the matrix, and into the database, where the context still lives.
+template <class T>
+Explanation explanation_of(const detail::PlanState<T>& plan);
+
 }  // namespace autospmv

@@ -12,13 +12,6 @@ namespace {
 // Formats say how uneven their parts are as if nothing else ran meanwhile; past this, they cannot win either way.
 constexpr double largest_imbalance = 50;
 
-double median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 enum class Center : std::uint8_t { none, group_median };
 
 /// Mean absolute log2 of measured / predicted, or deviation of it from the median of its group.
@@ -69,6 +62,13 @@ double search(Coefficients& at, std::span<double Coefficients::*const> members, 
 }
 
 }  // namespace
+
+double median(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 Coefficients default_coefficients(Backend backend) {
   if (backend == Backend::host) {

@@ -82,6 +82,9 @@ class CostModel {
   Coefficients coefficients_;
 };
 
+/// Of numbers that it may put into another order; 0 of none.
+double median(std::vector<double>& values);
+
 /// What a fit starts from: one trial that passed.
 struct CostSample {
   std::size_t group = 0;  ///< of trials that share an unknown factor: those of one format

@@ -22,13 +22,6 @@ constexpr std::size_t most_prefetched = 500;
 // Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
 constexpr double sibling_weight = 0.25;
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 template <class T>
@@ -117,8 +110,8 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
     std::erase_if(of_format.of_params, [](const auto& sums) { return sums.weight == 0; });
     near.formats_.emplace(tried_[f].format, std::move(of_format));
   }
-  near.unknown_.log_time = median(std::move(times));
-  near.unknown_.log_setup = median(std::move(setups));
+  near.unknown_.log_time = median(times);
+  near.unknown_.log_setup = median(setups);
   return near;
 }
 

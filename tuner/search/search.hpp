@@ -8,6 +8,7 @@
 #include "autospmv/options.hpp"
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
+#include "core/uncopied.hpp"
 #include "formats/ranking.hpp"
 #include "tuner/predict/searched_weights.hpp"
 #include "tuner/search/candidates.hpp"
@@ -62,11 +63,8 @@ inline SearchRules search_rules(Backend backend, const Weights& weights = search
   return rules;
 }
 
-class Search {
+class Search : Uncopied {
  public:
-  Search() = default;
-  Search(const Search&) = delete;
-  Search& operator=(const Search&) = delete;
   virtual ~Search() = default;
 
   /// The candidate to try next, one of those it was made of; nullptr when the search has ended.

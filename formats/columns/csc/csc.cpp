@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "core/machine/on_backend.hpp"
@@ -22,7 +21,7 @@ namespace {
 template <class T>
 Panel<T> make_panel(const CsrView<T>& matrix, Share rows, const std::int32_t* row_of) {
   const auto first_of = [&](std::int64_t row) {
-    return std::visit([&](const auto* row_ptr) { return static_cast<std::int64_t>(row_ptr[row]); }, matrix.row_ptr);
+    return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return static_cast<std::int64_t>(row_ptr[row]); });
   };
   const auto source =
       formats::host::sort_by_column(matrix.col_idx, first_of(rows.first), first_of(rows.last), matrix.cols);
@@ -130,16 +129,12 @@ class Csc final : public Format<T> {
     return {{"T", threads}, {"block", {256, 128}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_csc_params(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(features.nnz)) return *refusal;
     const auto nnz = static_cast<double>(features.nnz);
     Cost cost;
     cost.storage_bytes = storage_bytes<T>(nnz, stored_columns(features, params, device), device);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = bytes_by_columns<T>(features, cost.storage_bytes, device);
     if (device.backend == Backend::cuda) {
       const auto threads = static_cast<double>(params["T"]);
@@ -155,9 +150,7 @@ class Csc final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_csc_params(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(matrix.nnz)) return *refusal;
     const DeviceScope scope(device);
     const double bytes = storage_bytes<T>(static_cast<double>(matrix.nnz), static_cast<double>(matrix.cols), device);
@@ -189,9 +182,9 @@ class Csc final : public Format<T> {
     return panels * reach * (1 - missed);
   }
 
-  static std::optional<Refusal> refuse_csc_params(const Params& params, const Device& device) {
-    if (device.backend == Backend::host) return refuse_params(params, {{"panels", {1, 2, 4, 8, 16}}});
-    return refuse_params(params, {{"T", {1, 2, 4, 8, 16, 32, 64, 128, 256}}, {"block", {64, 128, 256, 512}}});
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    if (device.backend == Backend::host) return {{"panels", {1, 2, 4, 8, 16}}};
+    return {{"T", {1, 2, 4, 8, 16, 32, 64, 128, 256}}, {"block", {64, 128, 256, 512}}};
   }
 };
 

@@ -76,11 +76,9 @@ void multiply(const Panel<T>& panel, int threads, int block, T alpha, const T* x
   cuda::check_launch();
 }
 
-#define AUTOSPMV_CSC(T)                                          \
-  template Panel<T> transpose(const CsrView<T>&, Place, Stream); \
-  template void multiply(const Panel<T>&, int, int, T, const T*, T, T*, Stream);
-AUTOSPMV_CSC(float)
-AUTOSPMV_CSC(double)
-#undef AUTOSPMV_CSC
+template Panel<float> transpose(const CsrView<float>&, Place, Stream);
+template Panel<double> transpose(const CsrView<double>&, Place, Stream);
+template void multiply(const Panel<float>&, int, int, float, const float*, float, float*, Stream);
+template void multiply(const Panel<double>&, int, int, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::csc::device

@@ -54,16 +54,14 @@ class PanelMaker {
  public:
   PanelMaker(const CsrView<T>& matrix, Share rows, std::int64_t width)
       : col_idx_(matrix.col_idx), width_(width), blocks_((matrix.cols + width - 1) / width) {
-    std::visit(
-        [&](const auto* row_ptr) {
-          base_ = static_cast<std::int64_t>(row_ptr[rows.first]);
-          row_of_.resize(static_cast<std::size_t>(static_cast<std::int64_t>(row_ptr[rows.last]) - base_));
-          for (auto row = rows.first; row < rows.last; ++row) {
-            std::fill(row_of_.begin() + (row_ptr[row] - base_), row_of_.begin() + (row_ptr[row + 1] - base_),
-                      static_cast<std::int32_t>(row));
-          }
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      base_ = static_cast<std::int64_t>(row_ptr[rows.first]);
+      row_of_.resize(static_cast<std::size_t>(static_cast<std::int64_t>(row_ptr[rows.last]) - base_));
+      for (auto row = rows.first; row < rows.last; ++row) {
+        std::fill(row_of_.begin() + (row_ptr[row] - base_), row_of_.begin() + (row_ptr[row + 1] - base_),
+                  static_cast<std::int32_t>(row));
+      }
+    });
   }
 
   Panel<T> make() {
@@ -211,9 +209,7 @@ class Tjds final : public Format<T> {
     return {{"block", {1024, 256, 4096}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(features.nnz)) return *refusal;
     const auto nnz = static_cast<double>(features.nnz);
     const auto cols = static_cast<double>(features.cols);
@@ -226,9 +222,7 @@ class Tjds final : public Format<T> {
     const double diagonals = std::min(nnz, parts / cuts * longest_of_block(features) + longest_column(features));
     Cost cost;
     cost.storage_bytes = storage_bytes<T>(nnz, columns, diagonals, parts);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = bytes_by_columns<T>(features, cost.storage_bytes, device);
     if (device.backend == Backend::cuda) {
       cost.imbalance = std::max(contention(features), idle_columns(features, device));
@@ -241,9 +235,7 @@ class Tjds final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_nonzeros(matrix.nnz)) return *refusal;
     const DeviceScope scope(device);
     // How long columns are is not known yet: at worst every entry has a diagonal of its own.
@@ -274,7 +266,7 @@ class Tjds final : public Format<T> {
     return std::max(1.0, 256.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.cols)));
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"block", {256, 1024, 4096, 16384, 65536, whole}}};
     return {{"block", {256, 512, 1024, 2048, 4096}}};
   }

@@ -229,14 +229,11 @@ void place_entries(const CsrView<T>& matrix, const Array<std::uint32_t>& ranks, 
   panel.rows = Array<std::int32_t>(entries, place);
   panel.values = Array<T>(entries, place);
   panel.source = Array<std::uint32_t>(entries, place);
-  std::visit(
-      [&](const auto* row_ptr) {
-        place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width),
-            panel.block_diagonals.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data(),
-            panel.source.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width), panel.block_diagonals.data(),
+        panel.diagonals.data(), panel.rows.data(), panel.values.data(), panel.source.data());
+  });
   cuda::check_launch();
 }
 
@@ -266,11 +263,9 @@ void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream s
   cuda::check_launch();
 }
 
-#define AUTOSPMV_TJDS(T)                                                       \
-  template Panel<T> transpose(const CsrView<T>&, std::int64_t, Place, Stream); \
-  template void multiply(const Panel<T>&, T, const T*, T, T*, Stream);
-AUTOSPMV_TJDS(float)
-AUTOSPMV_TJDS(double)
-#undef AUTOSPMV_TJDS
+template Panel<float> transpose(const CsrView<float>&, std::int64_t, Place, Stream);
+template Panel<double> transpose(const CsrView<double>&, std::int64_t, Place, Stream);
+template void multiply(const Panel<float>&, float, const float*, float, float*, Stream);
+template void multiply(const Panel<double>&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::tjds::device

@@ -183,12 +183,10 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
   return cuda::read(too_far.data(), stream) == 0;
 }
 
-#define AUTOSPMV_ENCODING(T)                                                             \
-  template DistinctValues distinct_values(const Array<T>&, const std::int32_t*, Stream); \
-  template void index(const Array<T>&, const std::vector<T>&, Array<std::uint8_t>&, Stream);
-AUTOSPMV_ENCODING(float)
-AUTOSPMV_ENCODING(double)
-#undef AUTOSPMV_ENCODING
+template DistinctValues distinct_values(const Array<float>&, const std::int32_t*, Stream);
+template DistinctValues distinct_values(const Array<double>&, const std::int32_t*, Stream);
+template void index(const Array<float>&, const std::vector<float>&, Array<std::uint8_t>&, Stream);
+template void index(const Array<double>&, const std::vector<double>&, Array<std::uint8_t>&, Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint16_t>&, Array<std::int32_t>&,
                       Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint8_t>&, Array<std::int32_t>&, Stream);

@@ -43,12 +43,9 @@ Array<std::int32_t> positions_of(const Array<std::uint8_t>& flags, Place place, 
 Array<std::int32_t> find_rows(RowOffsets row_ptr, std::int64_t rows, bool empty, Place place, Stream stream) {
   if (rows == 0) return {};
   Array<std::uint8_t> flags(static_cast<std::size_t>(rows), place);
-  std::visit(
-      [&](const auto* offsets) {
-        rows_kernel<<<cuda::grid_for(rows), cuda::default_block, 0, stream.handle>>>(offsets, rows, empty,
-                                                                                     flags.data());
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    rows_kernel<<<cuda::grid_for(rows), cuda::default_block, 0, stream.handle>>>(offsets, rows, empty, flags.data());
+  });
   cuda::check_launch();
   return positions_of(flags, place, stream);
 }
@@ -63,12 +60,10 @@ EqualShares<T> cut_equally(RowOffsets row_ptr, std::int64_t rows, std::int64_t n
   const auto ends = static_cast<std::size_t>(shares.count) + 1;
   if (cut.at_row_ends) shares.starts = Array<std::int64_t>(ends, place);
   shares.continued = Array<std::int32_t>(ends, place);
-  std::visit(
-      [&](const auto* offsets) {
-        starts_kernel<<<cuda::grid_for(shares.count + 1), cuda::default_block, 0, stream.handle>>>(
-            offsets, rows, nnz, cut, shares.count, shares.starts.data(), shares.continued.data());
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    starts_kernel<<<cuda::grid_for(shares.count + 1), cuda::default_block, 0, stream.handle>>>(
+        offsets, rows, nnz, cut, shares.count, shares.starts.data(), shares.continued.data());
+  });
   cuda::check_launch();
   if (!cut.all_rows || shares.count == 0) return shares;
 

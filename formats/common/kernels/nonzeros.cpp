@@ -10,16 +10,14 @@
 namespace autospmv::formats::host {
 
 void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int32_t* row_of) {
-  std::visit(
-      [&](const auto* offsets) {
-        if (rows == 0) return;
-        for_each_share(offsets, rows, [&](Share share) {
-          for (auto row = share.first; row < share.last; ++row) {
-            std::fill(row_of + offsets[row], row_of + offsets[row + 1], static_cast<std::int32_t>(row));
-          }
-        });
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    if (rows == 0) return;
+    for_each_share(offsets, rows, [&](Share share) {
+      for (auto row = share.first; row < share.last; ++row) {
+        std::fill(row_of + offsets[row], row_of + offsets[row + 1], static_cast<std::int32_t>(row));
+      }
+    });
+  });
 }
 
 std::vector<std::uint32_t> sort_by_column(const std::int32_t* col_idx, std::int64_t first, std::int64_t last,

@@ -76,12 +76,10 @@ __global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nn
 
 void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of, Stream stream) {
   if (nnz == 0) return;
-  std::visit(
-      [&](const auto* offsets) {
-        expand_rows_kernel<<<cuda::grid_for((nnz + items - 1) / items), cuda::default_block, 0, stream.handle>>>(
-            offsets, rows, nnz, row_of);
-      },
-      row_ptr);
+  with_offsets(row_ptr, [&](const auto* offsets) {
+    expand_rows_kernel<<<cuda::grid_for((nnz + items - 1) / items), cuda::default_block, 0, stream.handle>>>(
+        offsets, rows, nnz, row_of);
+  });
   cuda::check_launch();
 }
 

@@ -43,9 +43,15 @@ inline std::optional<Refusal> refuse_storage(double bytes, double bytes_of_csr, 
   return std::nullopt;
 }
 
+template <class T>
+std::optional<Refusal> refuse_storage(double bytes, const Features& features, const Device& device) {
+  return refuse_storage(bytes, csr_bytes<T>(features.rows, features.nnz), device);
+}
+
 /// The same against the memory that is free now; called by build just before it allocates.
-inline std::optional<Refusal> refuse_allocation(double bytes, double bytes_of_csr, const Device& device) {
-  if (auto refusal = refuse_storage(bytes, bytes_of_csr, device)) return refusal;
+template <class T>
+std::optional<Refusal> refuse_allocation(double bytes, const CsrView<T>& matrix, const Device& device) {
+  if (auto refusal = refuse_storage(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return refusal;
   if (bytes > static_cast<double>(free_memory(device))) {
     return Refusal{"memory: " + megabytes(bytes) + " are more than is free"};
   }

@@ -17,16 +17,15 @@
 #include <vector>
 
 #include "core/machine/device.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv::formats {
 
-class ForkJoin {
+class ForkJoin : Uncopied {
  public:
   /// For so many branches at once, that of the caller's stream among them.
   ForkJoin(int width, Place place);
   ~ForkJoin();
-  ForkJoin(const ForkJoin&) = delete;
-  ForkJoin& operator=(const ForkJoin&) = delete;
 
   /// Calls submit(branch, stream) for every branch; what it gives to the stream runs after all that the caller's
   /// stream holds and before all that it is given later.

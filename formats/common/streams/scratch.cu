@@ -1,7 +1,7 @@
 #include "formats/common/streams/scratch.hpp"
 
 #include "core/cuda/check.hpp"
-#include "core/machine/relaxed_capture.hpp"
+#include "core/machine/device.hpp"
 
 namespace autospmv::formats::device {
 

@@ -22,6 +22,7 @@
 #include "autospmv/stream.hpp"
 #include "core/machine/device.hpp"
 #include "core/machine/on_backend.hpp"
+#include "core/uncopied.hpp"
 
 struct CUevent_st;
 struct CUgraph_st;
@@ -53,7 +54,7 @@ void record(CUevent_st* event, Stream stream);
 
 /// A part has bytes(), is moved, and need not be thread-safe.
 template <class Part>
-class Scratch {
+class Scratch : Uncopied {
  public:
   /// make() returns a part that is complete when the setup stream is; it makes the first, that of eager products, now.
   Scratch(Place place, std::function<Part()> make) : place_(place), make_(std::move(make)), eager_(make_()) {
@@ -66,8 +67,6 @@ class Scratch {
       if (last_use_ != nullptr) device::destroy_event(last_use_);
     }
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
 
   /// Calls body(part), which gives one product to the stream.
   template <class Body>

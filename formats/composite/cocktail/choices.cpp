@@ -134,12 +134,10 @@ std::vector<Choice<T>> choices_for(const CutRule* rule, const Features& features
   return choices;
 }
 
-#define AUTOSPMV_CHOICES(T)                                             \
-  template Features features_of(const Part<T>&, const CutRule*, Place); \
-  template std::vector<Choice<T>> choices_for(const CutRule*, const Features&, const Device&, bool);
-AUTOSPMV_CHOICES(float)
-AUTOSPMV_CHOICES(double)
-#undef AUTOSPMV_CHOICES
+template Features features_of(const Part<float>&, const CutRule*, Place);
+template Features features_of(const Part<double>&, const CutRule*, Place);
+template std::vector<Choice<float>> choices_for(const CutRule*, const Features&, const Device&, bool);
+template std::vector<Choice<double>> choices_for(const CutRule*, const Features&, const Device&, bool);
 
 }  // namespace cocktail
 

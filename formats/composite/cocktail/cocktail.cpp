@@ -178,7 +178,7 @@ class CocktailOperator final : public Operator<T> {
   }
 
   bool update_values(const CsrView<T>& matrix, Stream stream) override {
-    refresh(split_, matrix, place_, stream);
+    fill(split_, matrix, Entries::values, place_, stream);
     return first_->update_values((cut_first_ ? split_.cut : split_.rest).view(), stream) &&
            (!second_ || second_->update_values((cut_first_ ? split_.rest : split_.cut).view(), stream));
   }
@@ -215,8 +215,8 @@ std::unique_ptr<Operator<T>> build_listed_rows(Part<T>& part, const Params& para
 
 // The best of the choices that takes the part after all: predictions come without a look at the matrix.
 template <class T>
-Result<std::unique_ptr<Operator<T>>> build_part(Part<T>& part, const std::vector<Choice<T>>& choices,
-                                                const Features& features, const Device& device) {
+Built<T> build_part(Part<T>& part, const std::vector<Choice<T>>& choices, const Features& features,
+                    const Device& device) {
   for (const auto& choice : choices) {
     if (choice.lists_rows) {
       return build_listed_rows(part, choice.params, features.rows - features.empty_rows, device);
@@ -246,9 +246,7 @@ class Cocktail final : public Format<T> {
     return {{"parts", values()}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, {{"parts", values()}})) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto cut = static_cast<Cut>(params["parts"]);
     if (auto refusal = refuse_useless<T>(cut, features)) return *refusal;
     const double csr = csr_bytes<T>(features.rows, features.nnz);
@@ -269,21 +267,21 @@ class Cocktail final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, {{"parts", values()}})) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (matrix.nnz == 0) return Refusal{"size: no nonzeros"};
     const DeviceScope scope(device);
     const auto cut = static_cast<Cut>(params["parts"]);
     const auto features = features_for_rules(cut, matrix, device);
     const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-    if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), csr, device)) return *refusal;
+    if (auto refusal = refuse_allocation(storage_bytes<T>(csr, matrix.nnz), matrix, device)) return *refusal;
     auto parts = split<T>(matrix, rules_for<T>(cut, features), device);
     if (parts.cut.nnz == 0) return Refusal{nothing_cut(cut)};
     return plan(std::move(parts), matrix, device);
   }
 
  private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override { return {{"parts", values()}}; }
+
   static std::vector<std::int64_t> values() {
     return {static_cast<std::int64_t>(Cut::diagonals), static_cast<std::int64_t>(Cut::rows),
             static_cast<std::int64_t>(Cut::blocks)};
@@ -294,7 +292,7 @@ class Cocktail final : public Format<T> {
     return std::string(cut == Cut::diagonals ? "diagonals" : "blocks") + ": dense ones would save too little";
   }
 
-  static Result<std::unique_ptr<Operator<T>>> plan(Split<T> parts, const CsrView<T>& matrix, const Device& device) {
+  static Built<T> plan(Split<T> parts, const CsrView<T>& matrix, const Device& device) {
     auto of_first = features_of(parts.cut, &parts.rule, device);
     auto of_second = features_of(parts.rest, nullptr, device);
     const CutRule* rule_of_first = &parts.rule;
@@ -305,14 +303,14 @@ class Cocktail final : public Format<T> {
       std::swap(rule_of_first, rule_of_second);
     }
     // The device copies while the host plans.
-    fill(parts, matrix, device, setup_stream(device));
+    fill(parts, matrix, Entries::columns_and_values, device, setup_stream(device));
     const auto first = choices_for<T>(rule_of_first, of_first, device, false);
     std::vector<Choice<T>> second;
     if (of_second.nnz > 0) second = choices_for<T>(rule_of_second, of_second, device, true);
 
     auto first_op = build_part(cut_first ? parts.cut : parts.rest, first, of_first, device);
     if (!first_op) return Refusal{first_op.reason()};
-    Result<std::unique_ptr<Operator<T>>> second_op(nullptr);
+    Built<T> second_op(nullptr);
     if (!second.empty()) second_op = build_part(cut_first ? parts.rest : parts.cut, second, of_second, device);
     if (!second_op) return Refusal{second_op.reason()};
     synchronize(device, setup_stream(device));

@@ -90,12 +90,10 @@ Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Strea
   fill_bytes(counts.data(), 0, static_cast<std::size_t>(counts.bytes()), place, stream);
   const NonzeroSample sample(matrix.nnz);
   const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
-  std::visit(
-      [&](const auto* row_ptr) {
-        count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
-            on, row_ptr, sample, sample.size(), counts.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+        on, row_ptr, sample, sample.size(), counts.data());
+  });
   cuda::check_launch();
   return counts;
 }
@@ -136,13 +134,11 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_
 
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Stream stream) {
-  std::visit(
-      [&]<class Offset>(const Offset* row_ptr) {
-        offsets_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
-            split.marks.view(), row_ptr, matrix.rows, std::get<Array<Offset>>(split.cut.row_ptr).data(),
-            std::get<Array<Offset>>(split.rest.row_ptr).data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+    offsets_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
+        split.marks.view(), row_ptr, matrix.rows, std::get<Array<Offset>>(split.cut.row_ptr).data(),
+        std::get<Array<Offset>>(split.rest.row_ptr).data());
+  });
   cuda::check_launch();
 }
 

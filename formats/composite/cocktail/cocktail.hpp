@@ -96,13 +96,9 @@ struct Split {
 template <class T>
 Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place place);
 
-/// Copies the nonzeros of the matrix to the parts, in the order of the stream.
+/// Copies the nonzeros of the matrix to the parts, or new values of the same matrix, in the order of the stream.
 template <class T>
-void fill(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream);
-
-/// Takes new values of the same matrix, in the order of the stream.
-template <class T>
-void refresh(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream);
+void fill(Split<T>& split, const CsrView<T>& matrix, Entries which, Place place, Stream stream);
 
 /// Drops the empty rows of a part, of which `listed` rows are not, and lists the others.
 template <class T>

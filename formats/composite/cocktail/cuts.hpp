@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <variant>
 
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
@@ -116,18 +115,16 @@ struct InDenseBlock {
 /// Calls body(predicate, row offsets) with the predicate of a rule. `counts` are of the sample, for diagonals only.
 template <class T, class Body>
 void with_predicate(const CsrView<T>& matrix, const CutRule& rule, const std::int32_t* counts, const Body& body) {
-  std::visit(
-      [&]<class Offset>(const Offset* row_ptr) {
-        if (rule.cut == Cut::rows) {
-          body(InLongRow<Offset>{row_ptr, rule.least}, row_ptr);
-        } else if (rule.cut == Cut::diagonals) {
-          const auto least = NonzeroSample(matrix.nnz).share_of(rule.least);
-          body(OnDenseDiagonal{matrix.col_idx, matrix.rows, counts, least}, row_ptr);
-        } else {
-          body(InDenseBlock<Offset>{row_ptr, matrix.col_idx, matrix.rows, rule.block, rule.least}, row_ptr);
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+    if (rule.cut == Cut::rows) {
+      body(InLongRow<Offset>{row_ptr, rule.least}, row_ptr);
+    } else if (rule.cut == Cut::diagonals) {
+      const auto least = NonzeroSample(matrix.nnz).share_of(rule.least);
+      body(OnDenseDiagonal{matrix.col_idx, matrix.rows, counts, least}, row_ptr);
+    } else {
+      body(InDenseBlock<Offset>{row_ptr, matrix.col_idx, matrix.rows, rule.block, rule.least}, row_ptr);
+    }
+  });
 }
 
 // ---- What the predicates said.

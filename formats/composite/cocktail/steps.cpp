@@ -19,14 +19,12 @@ Array<std::int32_t> count_diagonals(const CsrView<T>& matrix) {
   std::fill(counts.data(), counts.data() + counts.size(), 0);
   const NonzeroSample sample(matrix.nnz);
   const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t i = 0; i < sample.size(); ++i) {
-          const auto k = sample.at(i);
-          ++counts[static_cast<std::size_t>(on.diagonal(part_of(row_ptr, matrix.rows, k), k))];
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t i = 0; i < sample.size(); ++i) {
+      const auto k = sample.at(i);
+      ++counts[static_cast<std::size_t>(on.diagonal(part_of(row_ptr, matrix.rows, k), k))];
+    }
+  });
   return counts;
 }
 
@@ -84,17 +82,15 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split) {
   const auto marks = split.marks.view();
-  std::visit(
-      [&]<class Offset>(const Offset* row_ptr) {
-        auto& cut = std::get<Array<Offset>>(split.cut.row_ptr);
-        auto& rest = std::get<Array<Offset>>(split.rest.row_ptr);
-        parallel_for(matrix.rows + 1, [&](std::int64_t row) {
-          const auto at = static_cast<std::size_t>(row);
-          cut[at] = static_cast<Offset>(marks.rank(row_ptr[row]));
-          rest[at] = row_ptr[row] - cut[at];
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+    auto& cut = std::get<Array<Offset>>(split.cut.row_ptr);
+    auto& rest = std::get<Array<Offset>>(split.rest.row_ptr);
+    parallel_for(matrix.rows + 1, [&](std::int64_t row) {
+      const auto at = static_cast<std::size_t>(row);
+      cut[at] = static_cast<Offset>(marks.rank(row_ptr[row]));
+      rest[at] = row_ptr[row] - cut[at];
+    });
+  });
 }
 
 template <class T>
@@ -121,13 +117,6 @@ void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int
 namespace {
 
 template <class T>
-Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Stream stream) {
-  return on_backend(
-      place, [&] { return host::count_diagonals(matrix); },
-      [&] { return device::count_diagonals(matrix, place, stream); });
-}
-
-template <class T>
 std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<const CutRule> rules,
                                           const Array<std::int32_t>& diagonals, Place place, Stream stream) {
   if constexpr (built_with_cuda) {
@@ -137,27 +126,6 @@ std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<co
   counts.reserve(rules.size());
   for (const auto& rule : rules) counts.push_back(host::count_in_sample(matrix, rule, diagonals));
   return counts;
-}
-
-template <class T>
-void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_t>& diagonals, Marks& marks,
-          Place place, Stream stream) {
-  on_backend(
-      place, [&] { host::mark(matrix, rule, diagonals, marks); },
-      [&] { device::mark(matrix, rule, diagonals, marks, stream); });
-}
-
-template <class T>
-void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Place place, Stream stream) {
-  on_backend(
-      place, [&] { host::fill_offsets(matrix, split); }, [&] { device::fill_offsets(matrix, split, stream); });
-}
-
-template <class T>
-void fill_entries(const CsrView<T>& matrix, Split<T>& split, Entries which, Place place, Stream stream) {
-  on_backend(
-      place, [&] { host::fill_entries(matrix, split, which); },
-      [&] { device::fill_entries(matrix, split, which, stream); });
 }
 
 // The rule that saves most; nullptr where none saves enough.
@@ -192,11 +160,9 @@ Part<T> part_of(const CsrView<T>& matrix, std::int64_t nnz, Place place) {
   part.rows = matrix.rows;
   part.cols = matrix.cols;
   part.nnz = nnz;
-  std::visit(
-      [&]<class Offset>(const Offset* /*row_ptr*/) {
-        part.row_ptr = Array<Offset>(static_cast<std::size_t>(matrix.rows) + 1, place);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* /*row_ptr*/) {
+    part.row_ptr = Array<Offset>(static_cast<std::size_t>(matrix.rows) + 1, place);
+  });
   part.col_idx = Array<std::int32_t>(static_cast<std::size_t>(nnz), place);
   part.values = Array<T>(static_cast<std::size_t>(nnz), place);
   return part;
@@ -211,29 +177,33 @@ Split<T> split(const CsrView<T>& matrix, std::span<const CutRule> rules, Place p
   Split<T> split;
   {
     Array<std::int32_t> diagonals;
-    if (rules.front().cut == Cut::diagonals) diagonals = count_diagonals(matrix, place, stream);
+    if (rules.front().cut == Cut::diagonals) {
+      diagonals = on_backend(
+          place, [&] { return host::count_diagonals(matrix); },
+          [&] { return device::count_diagonals(matrix, place, stream); });
+    }
     const auto* rule = best_rule(matrix, rules, diagonals, place, stream);
     if (rule == nullptr) return split;
     split.rule = *rule;
     split.marks = Marks(matrix.nnz, place);
-    mark(matrix, *rule, diagonals, split.marks, place, stream);
+    on_backend(
+        place, [&] { host::mark(matrix, *rule, diagonals, split.marks); },
+        [&] { device::mark(matrix, *rule, diagonals, split.marks, stream); });
   }
   const auto cut = count_marked(split.marks, stream);
   if (cut == 0) return split;
   split.cut = part_of(matrix, cut, place);
   split.rest = part_of(matrix, matrix.nnz - cut, place);
-  fill_offsets(matrix, split, place, stream);
+  on_backend(
+      place, [&] { host::fill_offsets(matrix, split); }, [&] { device::fill_offsets(matrix, split, stream); });
   return split;
 }
 
 template <class T>
-void fill(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream) {
-  fill_entries(matrix, split, Entries::columns_and_values, place, stream);
-}
-
-template <class T>
-void refresh(Split<T>& split, const CsrView<T>& matrix, Place place, Stream stream) {
-  fill_entries(matrix, split, Entries::values, place, stream);
+void fill(Split<T>& split, const CsrView<T>& matrix, Entries which, Place place, Stream stream) {
+  on_backend(
+      place, [&] { host::fill_entries(matrix, split, which); },
+      [&] { device::fill_entries(matrix, split, which, stream); });
 }
 
 template <class T>
@@ -261,8 +231,7 @@ void list_rows(Part<T>& part, std::int64_t listed, Place place) {
 
 #define AUTOSPMV_COCKTAIL(T)                                                   \
   template Split<T> split(const CsrView<T>&, std::span<const CutRule>, Place); \
-  template void fill(Split<T>&, const CsrView<T>&, Place, Stream);             \
-  template void refresh(Split<T>&, const CsrView<T>&, Place, Stream);          \
+  template void fill(Split<T>&, const CsrView<T>&, Entries, Place, Stream);    \
   template void list_rows(Part<T>&, std::int64_t, Place);
 AUTOSPMV_COCKTAIL(float)
 AUTOSPMV_COCKTAIL(double)

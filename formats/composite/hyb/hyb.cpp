@@ -21,32 +21,28 @@ template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest) {
   rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, Place{});
   std::int64_t entries = 0;
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          rest.first_of_row[static_cast<std::size_t>(row)] = entries;
-          entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      rest.first_of_row[static_cast<std::size_t>(row)] = entries;
+      entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
+    }
+  });
   rest.first_of_row[static_cast<std::size_t>(matrix.rows)] = entries;
   return entries;
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        parallel_for(matrix.rows, [&](std::int64_t row) {
-          auto entry = static_cast<std::size_t>(rest.first_of_row[static_cast<std::size_t>(row)]);
-          for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
-            rest.rows[entry] = static_cast<std::int32_t>(row);
-            rest.columns[entry] = matrix.col_idx[k];
-            values[entry] = matrix.values[k];
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    parallel_for(matrix.rows, [&](std::int64_t row) {
+      auto entry = static_cast<std::size_t>(rest.first_of_row[static_cast<std::size_t>(row)]);
+      for (auto k = row_ptr[row] + width; k < row_ptr[row + 1]; ++k, ++entry) {
+        rest.rows[entry] = static_cast<std::int32_t>(row);
+        rest.columns[entry] = matrix.col_idx[k];
+        values[entry] = matrix.values[k];
+      }
+    });
+  });
 }
 
 }  // namespace host
@@ -164,9 +160,7 @@ class Hyb final : public Format<T> {
     return {{"value_bits", values}, {"K", widths}, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const auto width = params["K"];
     if (width >= features.npr_max) return Refusal{"nothing left for COO: no row is longer than K"};
     if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
@@ -176,9 +170,7 @@ class Hyb final : public Format<T> {
     const double regular = sliced_bytes<T>(layout_of(params), features.rows, slots);
     Cost cost;
     cost.storage_bytes = regular + rest_bytes<T>(static_cast<double>(features.rows), rest, value_bits);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = regular + rest_bytes<T>(0, rest, value_bits) + vector_bytes<T>(features);
     cost.launches = 2;
     if (device.backend == Backend::cuda) {
@@ -195,17 +187,18 @@ class Hyb final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_hyb_params(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     auto regular = build_sliced(matrix, layout_of(params), device);
     if (!regular) return Refusal{regular.reason()};
     CooRest<T> rest;
-    const auto entries = static_cast<std::size_t>(count(matrix, params["K"], rest, device));
+    const auto width = params["K"];
+    const auto entries = static_cast<std::size_t>(on_backend(
+        device, [&] { return host::count(matrix, width, rest); },
+        [&] { return device::count(matrix, width, rest, device, setup_stream(device)); }));
     const double bytes =
         rest_bytes<T>(static_cast<double>(matrix.rows), static_cast<double>(entries), full_value_bits<T>);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     rest.rows = Array<std::int32_t>(entries, device);
     rest.columns = Array<std::int32_t>(entries, device);
     auto built = std::make_unique<HybOperator<T>>(std::move(*regular), std::move(rest), device);
@@ -225,12 +218,6 @@ class Hyb final : public Format<T> {
     return layout;
   }
 
-  static std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place) {
-    return on_backend(
-        place, [&] { return host::count(matrix, width, rest); },
-        [&] { return device::count(matrix, width, rest, place, setup_stream(place)); });
-  }
-
   // Entries past the first `width` of their rows, from the histogram: rows of a bin are taken to be as long as its
   // middle, never longer than the longest.
   static double entries_past(const Features& features, std::int64_t width) {
@@ -244,11 +231,11 @@ class Hyb final : public Format<T> {
     return std::min(entries, static_cast<double>(features.nnz));
   }
 
-  static std::optional<Refusal> refuse_hyb_params(const Params& params, const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     constexpr auto widest = std::numeric_limits<std::int64_t>::max();
-    std::vector<Allowed> allowed{{"K", {0, widest}, 1}, {"value_bits", all_value_bits<T>()}};
-    if (device.backend == Backend::cuda) allowed.push_back({"block", {128, 256, 512}});
-    return refuse_params(params, allowed);
+    std::vector<Allowed> all{{"K", {0, widest}, 1}, {"value_bits", all_value_bits<T>()}};
+    if (device.backend == Backend::cuda) all.push_back({"block", {128, 256, 512}});
+    return all;
   }
 };
 

@@ -35,12 +35,10 @@ template <class T>
 std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Place place, Stream stream) {
   rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, place);
   auto* counts = rest.first_of_row.data();
-  std::visit(
-      [&](const auto* row_ptr) {
-        count_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                                 width, counts);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    count_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                             width, counts);
+  });
   cuda::check_launch();
   cuda::exclusive_scan(counts, counts, matrix.rows + 1, place, stream);
   return cuda::read(static_cast<const std::int64_t*>(counts) + matrix.rows, stream);
@@ -49,21 +47,17 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
 template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values, Stream stream) {
   if (rest.entries() == 0) return;
-  std::visit(
-      [&](const auto* row_ptr) {
-        fill_kernel<<<cuda_steps::grid_for_nonzeros(rest.entries()), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, width, rest.entries(), rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
-            values.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<cuda_steps::grid_for_nonzeros(rest.entries()), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, width, rest.entries(), rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
+        values.data());
+  });
   cuda::check_launch();
 }
 
-#define AUTOSPMV_HYB(T)                                                                     \
-  template std::int64_t count(const CsrView<T>&, std::int64_t, CooRest<T>&, Place, Stream); \
-  template void fill(const CsrView<T>&, std::int64_t, CooRest<T>&, Array<T>&, Stream);
-AUTOSPMV_HYB(float)
-AUTOSPMV_HYB(double)
-#undef AUTOSPMV_HYB
+template std::int64_t count(const CsrView<float>&, std::int64_t, CooRest<float>&, Place, Stream);
+template std::int64_t count(const CsrView<double>&, std::int64_t, CooRest<double>&, Place, Stream);
+template void fill(const CsrView<float>&, std::int64_t, CooRest<float>&, Array<float>&, Stream);
+template void fill(const CsrView<double>&, std::int64_t, CooRest<double>&, Array<double>&, Stream);
 
 }  // namespace autospmv::formats::hyb::device

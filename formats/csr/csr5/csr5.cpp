@@ -63,18 +63,16 @@ void describe(const CsrView<T>& matrix, Tiles<T>& tiles) {
   tiles.tile_ptr = Array<std::int32_t>(static_cast<std::size_t>(tiles.count), Place{});
   tiles.bit_flags = Array<std::uint32_t>(all, Place{});
   tiles.offsets = Array<std::uint16_t>(all, Place{});
-  std::visit(
-      [&](const auto* row_ptr) {
-        tiles.row_ids = filled_rows(row_ptr, matrix.rows);
-        const std::int32_t* row_ids = tiles.row_ids.data();
-        const auto filled = row_ids == nullptr ? matrix.rows : static_cast<std::int64_t>(tiles.row_ids.size());
-        const FilledRows rows{row_ptr, row_ids, filled};
-        parallel_region(matrix.nnz, [&](int thread, int threads) {
-          const auto share = share_of(tiles.count, thread, threads);
-          for (auto tile = share.first; tile < share.last; ++tile) describe_tile(rows, tile, tiles);
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    tiles.row_ids = filled_rows(row_ptr, matrix.rows);
+    const std::int32_t* row_ids = tiles.row_ids.data();
+    const auto filled = row_ids == nullptr ? matrix.rows : static_cast<std::int64_t>(tiles.row_ids.size());
+    const FilledRows rows{row_ptr, row_ids, filled};
+    parallel_region(matrix.nnz, [&](int thread, int threads) {
+      const auto share = share_of(tiles.count, thread, threads);
+      for (auto tile = share.first; tile < share.last; ++tile) describe_tile(rows, tile, tiles);
+    });
+  });
 }
 
 template <class V>
@@ -262,9 +260,7 @@ class Csr5 final : public Format<T> {
             {"block", {128, 256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
     const auto sigma = static_cast<int>(params["sigma"]);
     const auto cut = cut_of(params);
@@ -275,9 +271,7 @@ class Csr5 final : public Format<T> {
     const double listed = empty == 0 ? 0 : static_cast<double>(features.rows) - empty;
     cost.storage_bytes = tiles + listed * 4;
     if (device.backend == Backend::cuda) cost.storage_bytes += empty * 4 + equal_shares_bytes<T>(cut, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_shares(static_cast<double>(features.nnz), sigma);
@@ -293,15 +287,13 @@ class Csr5 final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto sigma = static_cast<int>(params["sigma"]);
     const auto cut = cut_of(params);
     const double bytes = tiles_bytes<T>(static_cast<double>(matrix.nnz), sigma, full_value_bits<T>) +
                          equal_shares_bytes<T>(cut, matrix.nnz);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const auto stream = setup_stream(device);
     auto tiles = describe(matrix, sigma, cut.fixup, device);
     tiles.block = static_cast<int>(params.find("block").value_or(tiles.block));
@@ -340,7 +332,7 @@ class Csr5 final : public Format<T> {
             .fixup = static_cast<Fixup>(params.find("fixup").value_or(1))};
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"value_bits", all_value_bits<T>()}, {"sigma", sigmas()}};
     return {{"value_bits", all_value_bits<T>()},
             {"fixup", all_fixups()},

@@ -164,13 +164,11 @@ void describe(const CsrView<T>& matrix, Fixup fixup, Tiles<T>& tiles, Place plac
   tiles.bit_flags = Array<std::uint32_t>(all, place);
   tiles.offsets = Array<std::uint16_t>(all, place);
   if (tiles.count == 0) return;
-  std::visit(
-      [&](const auto* row_ptr) {
-        describe_kernel<<<cuda::grid_for(tiles.count * lanes), cuda::default_block, 0, stream.handle>>>(
-            FilledRows{row_ptr, static_cast<const std::int32_t*>(tiles.row_ids.data()), filled}, tiles.count,
-            tiles.sigma, tiles.tile_ptr.data(), tiles.bit_flags.data(), tiles.offsets.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    describe_kernel<<<cuda::grid_for(tiles.count * lanes), cuda::default_block, 0, stream.handle>>>(
+        FilledRows{row_ptr, static_cast<const std::int32_t*>(tiles.row_ids.data()), filled}, tiles.count, tiles.sigma,
+        tiles.tile_ptr.data(), tiles.bit_flags.data(), tiles.offsets.data());
+  });
   cuda::check_launch();
 }
 

@@ -27,6 +27,7 @@
 #include "core/machine/array.hpp"
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
+#include "core/search.hpp"
 #include "formats/common/encoding/encoding.hpp"
 #include "formats/common/kernels/equal_shares.hpp"
 
@@ -87,17 +88,7 @@ struct FilledRows {
 
   /// The first row that begins at this nonzero or after it; `count` where none does.
   [[nodiscard]] AUTOSPMV_HD std::int64_t beginning_from(std::int64_t nonzero) const {
-    std::int64_t low = 0;
-    std::int64_t high = count;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (first(middle) < nonzero) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{0}, count, [&](std::int64_t row) { return first(row) < nonzero; });
   }
 };
 

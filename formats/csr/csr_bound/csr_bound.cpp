@@ -9,7 +9,6 @@
 #include "formats/common/host/versions.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 
 namespace autospmv::formats::csr_bound {
@@ -65,25 +64,21 @@ class CsrBoundOperator final : public CsrOperator<T> {
         length_(length),
         bounds_(static_cast<std::size_t>(count_fragments(matrix.nnz, length)), {}) {
     if (matrix.rows == 0) return;
-    std::visit(
-        [&](const auto* row_ptr) {
-          parallel_for(fragments(), [&](std::int64_t fragment) {
-            bounds_[static_cast<std::size_t>(fragment)] = bound_of(row_ptr, matrix.rows, fragments(), length, fragment);
-          });
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      parallel_for(fragments(), [&](std::int64_t fragment) {
+        bounds_[static_cast<std::size_t>(fragment)] = bound_of(row_ptr, matrix.rows, fragments(), length, fragment);
+      });
+    });
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream /*stream*/) const override {
     if (this->matrix_.rows == 0) return;
     const Bounds bounds{bounds_.data(), fragments(), length_};
-    std::visit(
-        [&](const auto* row_ptr) {
-          for_each_taken(this->matrix_.nnz + this->matrix_.rows, [&](int share, int shares) {
-            fragments_version(this->matrix_, row_ptr, bounds, share_of(fragments(), share, shares), alpha, x, beta, y);
-          });
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      for_each_taken(this->matrix_.nnz + this->matrix_.rows, [&](int share, int shares) {
+        fragments_version(this->matrix_, row_ptr, bounds, share_of(fragments(), share, shares), alpha, x, beta, y);
+      });
+    });
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes(); }
@@ -140,9 +135,7 @@ class CsrBound final : public Format<T> {
             {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     const bool merge = params.find("merge") == 1;
     const auto fragments = static_cast<double>(count_fragments(features.nnz, params["fragment"]));
     const double bytes_of_fragment = sizeof(Bound) + (merge ? 2 * sizeof(T) : 0);
@@ -163,9 +156,7 @@ class CsrBound final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const auto length = static_cast<int>(params["fragment"]);
     return on_backend(
         device,
@@ -184,7 +175,7 @@ class CsrBound final : public Format<T> {
  private:
   using Values = std::vector<std::int64_t>;
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     const Values lengths{512, 1024, 2048, host::longest_fragment};
     if (device.backend == Backend::host) return {{"fragment", lengths}};
     return {{"merge", {0, 1}}, {"T", {0, 1, 2, 4, 8, 16, 32}}, {"fragment", lengths}, {"block", {128, 256, 512}}};

@@ -160,26 +160,22 @@ class CsrBoundOperator final : public CsrOperator<T> {
     // No row goes on from a single fragment.
     const auto parts = 2 * bounds_.size();
     if (shape.merge && bounds_.size() > 1) parts_.emplace(place, [=] { return Array<T>(parts, place); });
-    std::visit(
-        [&](const auto* row_ptr) {
-          bounds_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(
-              row_ptr, matrix.rows, fragments(), shape.length, bounds_.data());
-        },
-        matrix.row_ptr);
+    with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+      bounds_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(
+          row_ptr, matrix.rows, fragments(), shape.length, bounds_.data());
+    });
     cuda::check_launch();
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     if (this->matrix_.rows == 0) return;
-    std::visit(
-        [&](const auto* row_ptr) {
-          if (!parts_) return multiply<false>(row_ptr, nullptr, alpha, x, beta, y, stream);
-          parts_->use(stream, [&](Array<T>& parts) {
-            multiply<true>(row_ptr, parts.data(), alpha, x, beta, y, stream);
-            merge(row_ptr, parts.data(), alpha, beta, y, stream);
-          });
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      if (!parts_) return multiply<false>(row_ptr, nullptr, alpha, x, beta, y, stream);
+      parts_->use(stream, [&](Array<T>& parts) {
+        multiply<true>(row_ptr, parts.data(), alpha, x, beta, y, stream);
+        merge(row_ptr, parts.data(), alpha, beta, y, stream);
+      });
+    });
   }
 
   [[nodiscard]] std::int64_t bytes() const override { return bounds_.bytes() + (parts_ ? parts_->bytes() : 0); }

@@ -87,13 +87,11 @@ class CsrGatheredOperator final : public CsrOperator<T> {
       : CsrOperator<T>(matrix, Place{}), lanes_(lanes), gathered_(is_gathered(matrix)) {}
 
   void apply(T alpha, const T* x, T beta, T* y, Stream /*stream*/) const override {
-    std::visit(
-        [&](const auto* row_ptr) {
-          for_each_share(row_ptr, this->matrix_.rows, [&](Share rows) {
-            rows_version(this->matrix_, row_ptr, rows, lanes_, gathered_, alpha, x, beta, y);
-          });
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      for_each_share(row_ptr, this->matrix_.rows, [&](Share rows) {
+        rows_version(this->matrix_, row_ptr, rows, lanes_, gathered_, alpha, x, beta, y);
+      });
+    });
   }
 
  private:
@@ -132,31 +130,25 @@ class CsrGathered final : public Format<T> {
     return {axis, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     Cost cost;
-    cost.bytes = csr + vector_bytes<T>(features);
+    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     if (device.backend == Backend::host) {
       cost.work = work_of_rows(features, {.entry = 0.45, .row = 7.7});
       return cost;
     }
     cost.storage_bytes = gathered_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes += 2 * cost.storage_bytes;  // written and read
     cost.launches = 2;
     cost.walk = walk_of_rows(features, static_cast<double>(params["T"]));
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const auto threads = static_cast<int>(params["T"]);
     if (device.backend == Backend::cuda) {
-      const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-      if (auto refusal = refuse_allocation(gathered_bytes(matrix.nnz), csr, device)) return *refusal;
+      if (auto refusal = refuse_allocation(gathered_bytes(matrix.nnz), matrix, device)) return *refusal;
     }
     using Built = std::unique_ptr<Operator<T>>;
     return on_backend(
@@ -171,7 +163,7 @@ class CsrGathered final : public Format<T> {
 
   static double gathered_bytes(std::int64_t nnz) { return static_cast<double>(nnz) * sizeof(T); }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {4, 16}}};
     return {{"T", {2, 4, 8, 16, 32}}, {"block", {128, 256, 512}}};
   }

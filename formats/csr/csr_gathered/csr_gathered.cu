@@ -112,13 +112,11 @@ class CsrGatheredOperator final : public CsrOperator<T> {
   void multiply(const T* gathered, T alpha, T beta, T* y, Stream stream) const {
     const auto grid = cuda::grid_for(this->matrix_.rows * shape_.threads, shape_.block);
     const int log_threads = std::countr_zero(static_cast<unsigned>(shape_.threads));
-    std::visit(
-        [&](const auto* row_ptr) {
-          multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(this->matrix_.rows, row_ptr,
-                                                                    FullValues<T>{this->matrix_.values, policy()},
-                                                                    gathered, log_threads, alpha, beta, y);
-        },
-        this->matrix_.row_ptr);
+    with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
+      multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(this->matrix_.rows, row_ptr,
+                                                                FullValues<T>{this->matrix_.values, policy()}, gathered,
+                                                                log_threads, alpha, beta, y);
+    });
     cuda::check_launch();
   }
 

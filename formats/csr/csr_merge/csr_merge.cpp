@@ -76,11 +76,9 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, int lanes, 
   std::atomic<int> taken{0};
   parallel_region(steps, [&](int /*thread*/, int /*threads*/) {
     for (int share = taken++; share < shares; share = taken++) {
-      carries[static_cast<std::size_t>(share)] = std::visit(
-          [&](const auto* row_ptr) {
-            return multiply_version(matrix, row_ptr, columns, share_of(steps, share, shares), lanes, alpha, x, beta, y);
-          },
-          matrix.row_ptr);
+      carries[static_cast<std::size_t>(share)] = with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+        return multiply_version(matrix, row_ptr, columns, share_of(steps, share, shares), lanes, alpha, x, beta, y);
+      });
     }
   });
   // The last share ends the last row.
@@ -194,9 +192,7 @@ class CsrMerge final : public Format<T> {
             {"hub", hub}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     Cost cost;
     if (device.backend == Backend::cuda) {
       if (auto refusal = refuse_tiles(features.rows, features.nnz, shape_of(params))) return *refusal;
@@ -212,21 +208,16 @@ class CsrMerge final : public Format<T> {
       cost.storage_bytes += hub_storage_bytes<T>(features);
       ++cost.launches;
     }
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const bool on_cuda = device.backend == Backend::cuda;
     if (on_cuda) {
       if (auto refusal = refuse_tiles(matrix.rows, matrix.nnz, shape_of(params))) return *refusal;
     }
-    if (auto refusal =
-            refuse_allocation(storage(matrix, params, device), csr_bytes<T>(matrix.rows, matrix.nnz), device)) {
+    if (auto refusal = refuse_allocation(storage(matrix, params, device), matrix, device)) {
       return *refusal;
     }
     const DeviceScope scope(device);
@@ -246,7 +237,7 @@ class CsrMerge final : public Format<T> {
  private:
   using Values = std::vector<std::int64_t>;
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"hub", {0, 1}}, {"T", {2, 4}}};
     return {{"hub", {0, 1}},
             {"items", {3, 7, 11, 15}},

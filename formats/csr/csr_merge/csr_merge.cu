@@ -288,14 +288,12 @@ Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, S
   tiles.crossings = Array<Crossing>(static_cast<std::size_t>(tiles.blocks), place);
   fill_bytes(tiles.path.data(), 0, static_cast<std::size_t>(tiles.path.bytes()), place, stream);
   const auto filled_rows = filled - matrix.nnz;
-  std::visit(
-      [&](const auto* row_ptr) {
-        path_kernel<<<cuda::grid_for(filled_rows), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, matrix.rows, filled_rows, tiles.path.data());
-        tile_rows_kernel<<<cuda::grid_for(count + 1), cuda::default_block, 0, stream.handle>>>(
-            row_ptr, matrix.rows, steps, tile_steps, count, tiles.rows.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    path_kernel<<<cuda::grid_for(filled_rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                        filled_rows, tiles.path.data());
+    tile_rows_kernel<<<cuda::grid_for(count + 1), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, matrix.rows, steps, tile_steps, count, tiles.rows.data());
+  });
   crossings_kernel<<<cuda::grid_for(tiles.blocks), cuda::default_block, 0, stream.handle>>>(
       tiles.rows.data(), tiles_of_block, tiles.blocks, tiles.crossings.data());
   cuda::check_launch();

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "core/machine/host_device.hpp"
+#include "core/search.hpp"
 
 namespace autospmv::formats {
 
@@ -29,17 +30,8 @@ AUTOSPMV_HD inline std::int64_t end_step(const Offset* row_ptr, std::int64_t row
 /// search along one diagonal of the merge.
 template <class Offset>
 AUTOSPMV_HD inline std::int64_t rows_ended(const Offset* row_ptr, std::int64_t rows, std::int64_t steps) {
-  std::int64_t low = 0;
-  std::int64_t high = rows < steps ? rows : steps;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (end_step(row_ptr, middle) < steps) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_point(std::int64_t{0}, rows < steps ? rows : steps,
+                         [&](std::int64_t row) { return end_step(row_ptr, row) < steps; });
 }
 
 /// Words for a path of so many steps, with one to spare for path_bits.

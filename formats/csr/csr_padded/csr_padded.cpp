@@ -94,36 +94,32 @@ template <class T>
 std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded) {
   padded.units = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows) + 1, Place{});
   std::int64_t units = 0;
-  std::visit(
-      [&](const auto* row_ptr) {
-        for (std::int64_t row = 0; row < matrix.rows; ++row) {
-          padded.units[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(units);
-          units += (static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) + padded.pad - 1) / padded.pad;
-        }
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+      padded.units[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(units);
+      units += (static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) + padded.pad - 1) / padded.pad;
+    }
+  });
   padded.units[static_cast<std::size_t>(matrix.rows)] = static_cast<std::int32_t>(units);
   return units;
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, PaddedCsr<T>& padded) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          for (auto row = rows.first; row < rows.last; ++row) {
-            const auto first = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row)]) * padded.pad;
-            const auto last = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row) + 1]) * padded.pad;
-            const auto end = std::copy(matrix.col_idx + row_ptr[row], matrix.col_idx + row_ptr[row + 1],
-                                       padded.columns.data() + first);
-            std::fill(end, padded.columns.data() + last, -1);
-            const auto end_of_values =
-                std::copy(matrix.values + row_ptr[row], matrix.values + row_ptr[row + 1], padded.values.data() + first);
-            std::fill(end_of_values, padded.values.data() + last, T{0});
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      for (auto row = rows.first; row < rows.last; ++row) {
+        const auto first = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row)]) * padded.pad;
+        const auto last = static_cast<std::int64_t>(padded.units[static_cast<std::size_t>(row) + 1]) * padded.pad;
+        const auto end =
+            std::copy(matrix.col_idx + row_ptr[row], matrix.col_idx + row_ptr[row + 1], padded.columns.data() + first);
+        std::fill(end, padded.columns.data() + last, -1);
+        const auto end_of_values =
+            std::copy(matrix.values + row_ptr[row], matrix.values + row_ptr[row + 1], padded.values.data() + first);
+        std::fill(end_of_values, padded.values.data() + last, T{0});
+      }
+    });
+  });
 }
 
 template <class T>
@@ -149,13 +145,6 @@ bool PaddedCsr<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream)
 }
 
 namespace {
-
-template <class T>
-std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded, Place place) {
-  return on_backend(
-      place, [&] { return host::count_units(matrix, padded); },
-      [&] { return device::count_units(matrix, padded, place, setup_stream(place)); });
-}
 
 template <class T>
 double padded_bytes(std::int64_t rows, double slots) {
@@ -208,15 +197,12 @@ class CsrPadded final : public Format<T> {
         {"pad", pads}, {"load", {4, 1}}, {"T", threads == 16 ? Values{16, 8} : Values{threads, 16}}, {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse(features.rows, features.nnz, params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
+    if (auto refusal = refuse_size(features.rows, features.nnz, params)) return *refusal;
     const double slots = slots_of(features, params["pad"]);
     Cost cost;
     cost.storage_bytes = padded_bytes<T>(features.rows, slots);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && slots > 0) {
       // One load brings so many columns and values, but not the elements of x.
@@ -227,18 +213,20 @@ class CsrPadded final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse(matrix.rows, matrix.nnz, params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
+    if (auto refusal = refuse_size(matrix.rows, matrix.nnz, params)) return *refusal;
     const DeviceScope scope(device);
     PaddedCsr<T> padded;
     padded.rows = matrix.rows;
     padded.cols = matrix.cols;
     padded.pad = static_cast<int>(params["pad"]);
     padded.shape = shape_of(params);
-    const auto slots = count_units(matrix, padded, device) * padded.pad;
+    const auto units = on_backend(
+        device, [&] { return host::count_units(matrix, padded); },
+        [&] { return device::count_units(matrix, padded, device, setup_stream(device)); });
+    const auto slots = units * padded.pad;
     const double bytes = padded_bytes<T>(matrix.rows, static_cast<double>(slots));
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     padded.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
     padded.values = Array<T>(static_cast<std::size_t>(slots), device);
     padded.refresh(matrix, device, setup_stream(device));
@@ -257,15 +245,17 @@ class CsrPadded final : public Format<T> {
     return shape;
   }
 
-  static std::optional<Refusal> refuse(std::int64_t rows, std::int64_t nnz, const Params& params,
-                                       const Device& device) {
-    std::vector<Allowed> allowed{{"pad", {16, 32}}};
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    std::vector<Allowed> all{{"pad", {16, 32}}};
     if (device.backend == Backend::cuda) {
-      allowed.push_back({"load", {1, 4}});
-      allowed.push_back({"T", {4, 8, 16, 32}});
-      allowed.push_back({"block", {128, 256, 512}});
+      all.push_back({"load", {1, 4}});
+      all.push_back({"T", {4, 8, 16, 32}});
+      all.push_back({"block", {128, 256, 512}});
     }
-    if (auto refusal = refuse_params(params, allowed)) return refusal;
+    return all;
+  }
+
+  static std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t nnz, const Params& params) {
     // No more units than this, whatever the rows.
     if (nnz / params["pad"] + rows > max_narrow_nnz) return Refusal{"size: 32 bits may not count the units of rows"};
     return std::nullopt;

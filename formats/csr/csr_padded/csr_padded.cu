@@ -99,12 +99,10 @@ template <class T>
 std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded, Place place, Stream stream) {
   padded.units = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows) + 1, place);
   auto* units = padded.units.data();
-  std::visit(
-      [&](const auto* row_ptr) {
-        units_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                                 padded.pad, units);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    units_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                             padded.pad, units);
+  });
   cuda::check_launch();
   cuda::exclusive_scan(units, units, matrix.rows + 1, place, stream);
   return cuda::read(static_cast<const std::int32_t*>(units) + matrix.rows, stream);
@@ -115,13 +113,10 @@ void fill(const CsrView<T>& matrix, PaddedCsr<T>& padded, Stream stream) {
   const auto slots = padded.slots();
   if (slots == 0) return;
   const auto warps = (slots + slots_of_warp - 1) / slots_of_warp;
-  std::visit(
-      [&](const auto* row_ptr) {
-        fill_kernel<<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-            matrix, row_ptr, padded.units.data(), log_of(padded.pad), slots, padded.columns.data(),
-            padded.values.data());
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, padded.units.data(), log_of(padded.pad), slots, padded.columns.data(), padded.values.data());
+  });
   cuda::check_launch();
 }
 

@@ -6,7 +6,6 @@
 //   values   a b   c   d e f            thread 2: (3 4 5)
 
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/csr/csr_rows.hpp"
 
@@ -33,9 +32,8 @@ class CsrScalar final : public Format<T> {
     return device.backend == Backend::cuda ? ParamSpace{{"block", {256, 128}}} : ParamSpace{};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& device) const override {
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
@@ -49,9 +47,7 @@ class CsrScalar final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     // On the host threads have no others to hide behind what an addition waits for: the one before it. There 4 stands
     // for as many at once as the lengths of rows ask for.
     const int partial_sums = device.backend == Backend::host ? 4 : 1;
@@ -60,7 +56,7 @@ class CsrScalar final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {};
     return {{"block", {64, 128, 256, 512}}};
   }

@@ -58,9 +58,7 @@ class CsrVector final : public Format<T> {
             threads};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
@@ -78,9 +76,7 @@ class CsrVector final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_shape(params, device)) return *refusal;
     const CsrRows shape{static_cast<int>(params["T"]), static_cast<int>(params.find("block").value_or(256)),
                         static_cast<int>(params.find("share").value_or(0))};
@@ -133,20 +129,16 @@ class CsrVector final : public Format<T> {
 
   // What is stored anew, and what is read of it instead of CSR's own arrays.
   static void add_encoding(const Features& features, const Params& params, Cost& cost) {
-    const auto nnz = static_cast<double>(features.nnz);
-    if (params["value_bits"] < full_value_bits<T>) {
-      const double bytes = nnz * static_cast<double>(params["value_bits"]) / 8;
-      cost.storage_bytes += bytes;
-      cost.bytes += bytes - nnz * sizeof(T);
-    }
+    add_encoded_values<T>(features, params["value_bits"], cost);
     if (params["column_bits"] < 32) {
+      const auto nnz = static_cast<double>(features.nnz);
       const double bytes = nnz * 2 + static_cast<double>(features.rows) * 4;
       cost.storage_bytes += bytes;
       cost.bytes += bytes - nnz * 4;
     }
   }
 
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16}}};
     return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}},
             {"share", {0, 8, 32}},

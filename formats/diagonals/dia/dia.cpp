@@ -63,9 +63,7 @@ class Dia final : public Format<T> {
     return {{"block", {256, 128, 512}}, {"rows", rows}, {"symmetric", symmetric}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
     if (features.diagonals > diagonals_cap) {
       return Refusal{"diagonals: more than " + std::to_string(diagonals_cap)};
@@ -75,8 +73,7 @@ class Dia final : public Format<T> {
     if (symmetric && !features.sorted_columns) return Refusal{"columns: not in order"};
     Cost cost;
     cost.storage_bytes = diagonal_bytes<T>(features.rows, stored_diagonals(features, symmetric));
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);
@@ -87,9 +84,7 @@ class Dia final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     DiagonalLayout layout;
     layout.rows = static_cast<int>(params.find("rows").value_or(1));
     layout.block = static_cast<int>(params.find("block").value_or(256));
@@ -98,7 +93,7 @@ class Dia final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"symmetric", {0, 1}}};
     return {{"symmetric", {0, 1}}, {"rows", {1, 2, 4}}, {"block", {128, 256, 512}}};
   }

@@ -142,7 +142,7 @@ Result<Half<T>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& 
   upper.hacks = 1;
   upper.offsets = find_offsets(matrix, 0, device);
   const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(upper.offsets.size()));
-  if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+  if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   upper.values = Array<T>(upper.offsets.size() * static_cast<std::size_t>(upper.hack), device);
   if (device.backend == Backend::host) formats::host::clear(upper.values);
   const T* const values = upper.values.data();
@@ -151,11 +151,9 @@ Result<Half<T>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& 
   return half;
 }
 
-#define AUTOSPMV_SYMMETRIC(T) \
-  template struct Half<T>;    \
-  template Result<Half<T>> build_symmetric(const CsrView<T>&, const DiagonalLayout&, const Device&);
-AUTOSPMV_SYMMETRIC(float)
-AUTOSPMV_SYMMETRIC(double)
-#undef AUTOSPMV_SYMMETRIC
+template struct Half<float>;
+template struct Half<double>;
+template Result<Half<float>> build_symmetric(const CsrView<float>&, const DiagonalLayout&, const Device&);
+template Result<Half<double>> build_symmetric(const CsrView<double>&, const DiagonalLayout&, const Device&);
 
 }  // namespace autospmv::formats::dia

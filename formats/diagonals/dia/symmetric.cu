@@ -86,11 +86,9 @@ __global__ void sample_mates_kernel(CsrView<T> matrix, const Offset* row_ptr, Fa
 
 template <class T>
 void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream) {
-  std::visit(
-      [&](const auto* row_ptr) {
-        sample_mates_kernel<<<1, static_cast<unsigned>(mates_sampled), 0, stream.handle>>>(matrix, row_ptr, faults);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    sample_mates_kernel<<<1, static_cast<unsigned>(mates_sampled), 0, stream.handle>>>(matrix, row_ptr, faults);
+  });
   cuda::check_launch();
 }
 
@@ -103,11 +101,9 @@ void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, co
   cuda::check_launch();
 }
 
-#define AUTOSPMV_SYMMETRIC(T)                                     \
-  template void sample_mates(const CsrView<T>&, Faults*, Stream); \
-  template void multiply(const HalfView<T>&, const DiagonalLayout&, T, const T*, T, T*, Stream);
-AUTOSPMV_SYMMETRIC(float)
-AUTOSPMV_SYMMETRIC(double)
-#undef AUTOSPMV_SYMMETRIC
+template void sample_mates(const CsrView<float>&, Faults*, Stream);
+template void sample_mates(const CsrView<double>&, Faults*, Stream);
+template void multiply(const HalfView<float>&, const DiagonalLayout&, float, const float*, float, float*, Stream);
+template void multiply(const HalfView<double>&, const DiagonalLayout&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::dia::device

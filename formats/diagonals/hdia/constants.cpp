@@ -9,7 +9,6 @@
 #include "core/machine/simd.hpp"
 #include "formats/common/host/pack.hpp"
 #include "formats/common/host/row_partition.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/diagonals/host.hpp"
 
 namespace autospmv::formats::hdia {
@@ -213,13 +212,6 @@ namespace {
 constexpr double least_share = 0.5;
 
 template <class T>
-std::int64_t find_constants(const Array<T>& values, Constants<T>& constants, Place place, Stream stream) {
-  return on_backend(
-      place, [&] { return host::find_constants(values, constants); },
-      [&] { return device::find_constants(values, constants, stream); });
-}
-
-template <class T>
 bool take_values(const Array<T>& values, Constants<T>& constants, Place place, Stream stream) {
   return on_backend(
       place, [&] { return host::take_values(values, constants); },
@@ -261,7 +253,9 @@ Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLay
   const auto hack = static_cast<std::size_t>(constants.places.hack);
   constants.diagonals = Array<HackDiagonal<T>>(count, device);
   constants.words = Array<std::uint32_t>(count * (hack / word_rows), device);
-  const auto full = find_constants(values, constants, device, stream);
+  const auto full = on_backend(
+      device, [&] { return host::find_constants(values, constants); },
+      [&] { return device::find_constants(values, constants, stream); });
   if (static_cast<double>(full) > (1 - least_share) * static_cast<double>(count)) {
     return Refusal{"values: " + std::to_string(full) + " of " + std::to_string(count) + " diagonals have several"};
   }
@@ -270,11 +264,9 @@ Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLay
   return constants;
 }
 
-#define AUTOSPMV_CONSTANTS(T)   \
-  template struct Constants<T>; \
-  template Result<Constants<T>> build_constants(const CsrView<T>&, const DiagonalLayout&, const Device&);
-AUTOSPMV_CONSTANTS(float)
-AUTOSPMV_CONSTANTS(double)
-#undef AUTOSPMV_CONSTANTS
+template struct Constants<float>;
+template struct Constants<double>;
+template Result<Constants<float>> build_constants(const CsrView<float>&, const DiagonalLayout&, const Device&);
+template Result<Constants<double>> build_constants(const CsrView<double>&, const DiagonalLayout&, const Device&);
 
 }  // namespace autospmv::formats::hdia

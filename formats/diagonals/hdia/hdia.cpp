@@ -73,9 +73,7 @@ class Hdia final : public Format<T> {
             {"block", {256}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
     const auto hack = params["hack"];
     const std::int64_t hacks = (features.rows + hack - 1) / hack;
@@ -86,8 +84,7 @@ class Hdia final : public Format<T> {
     if (constants && features.distinct_values > distinct_values_cap) return Refusal{"values: too many different ones"};
     cost.storage_bytes = constants ? constants_bytes<T>(features.rows, hack, all, expected_full * all)
                                    : hack_bytes<T>(features.rows, hack, all);
-    const double csr = csr_bytes<T>(features.rows, features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr, device)) return *refusal;
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_diagonals(features, diagonals, params["rows"]);
@@ -104,9 +101,7 @@ class Hdia final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_hdia_params(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     DiagonalLayout layout;
     layout.hack = params["hack"];
     layout.rows = static_cast<int>(params.find("rows").value_or(1));
@@ -116,13 +111,13 @@ class Hdia final : public Format<T> {
   }
 
  private:
-  static std::optional<Refusal> refuse_hdia_params(const Params& params, const Device& device) {
-    std::vector<Allowed> allowed{{"constants", {0, 1}}, {"hack", {hack_unit, largest_hack}, hack_unit}};
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    std::vector<Allowed> all{{"constants", {0, 1}}, {"hack", {hack_unit, largest_hack}, hack_unit}};
     if (device.backend == Backend::cuda) {
-      allowed.push_back({"rows", {1, 2, 4}});
-      allowed.push_back({"block", {128, 256, 512}});
+      all.push_back({"rows", {1, 2, 4}});
+      all.push_back({"block", {128, 256, 512}});
     }
-    return refuse_params(params, allowed);
+    return all;
   }
 };
 

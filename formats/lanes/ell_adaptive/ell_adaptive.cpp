@@ -39,11 +39,7 @@ class EllAdaptive final : public LanesFormat<T> {
     return info;
   }
 
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-
  private:
-  [[nodiscard]] std::vector<Allowed> allowed() const override { return {}; }
-
   [[nodiscard]] const char* why_no_row_is_shared() const override {
     return "balance: one thread is enough for every row, so there is nothing to adapt";
   }

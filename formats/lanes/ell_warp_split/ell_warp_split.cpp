@@ -54,7 +54,7 @@ class EllWarpSplit final : public LanesFormat<T> {
   static constexpr std::int64_t least = 4;
   static constexpr std::int64_t most = 512;
 
-  [[nodiscard]] std::vector<Allowed> allowed() const override {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
     return {{"threshold", {4, 8, 16, 32, 64, 128, 256, 512}}};
   }
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 
-#include "formats/common/predict/host_work.hpp"
 #include "formats/staged/family.hpp"
 
 namespace autospmv::formats::csr_adaptive {
@@ -43,31 +42,17 @@ class CsrAdaptive final : public Format<T> {
     return {{"value_bits", value_bits_for<T>(features)}, {"block", {256, 128}}, {"nonzeros", {middle, middle / 2}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
-    const auto limits = limits_of(params);
-    const double blocks = expected_row_blocks(features, limits);
-    Cost cost;
-    cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
-    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    if (device.backend == Backend::host) {
-      cost.imbalance = row_block_imbalance(blocks, device);
-      cost.work = work_of_rows(features, {.entry = 0.22, .row = 1.5});
-    } else {
-      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
+    auto cost = cost_of_row_blocks<T>(features, limits_of(params), params.find("block").value_or(0), device);
+    if (device.backend == Backend::cuda) {
       if (auto refusal = refuse_value_bits<T>(features, params["value_bits"])) return *refusal;
-      add_encoding(features, params["value_bits"], cost);
+      add_encoded_values<T>(features, params["value_bits"], cost);
     }
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto stream = setup_stream(device);
     auto blocks = make_row_blocks(matrix.row_ptr, matrix.rows, matrix.nnz, limits_of(params), device, stream);
@@ -77,7 +62,7 @@ class CsrAdaptive final : public Format<T> {
       const auto value_bits = static_cast<int>(params["value_bits"]);
       if (value_bits < full_value_bits<T>) {
         const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
-        if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+        if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
       }
       if (!op->encode(value_bits, stream)) return Refusal{"values: more bits are needed"};
       synchronize(device, stream);
@@ -91,16 +76,7 @@ class CsrAdaptive final : public Format<T> {
     return {.entries = nonzeros, .rows = nonzeros, .part = blocks_of_part * nonzeros};
   }
 
-  // What is stored anew, and what is read of it instead of CSR's own values.
-  static void add_encoding(const Features& features, std::int64_t value_bits, Cost& cost) {
-    if (value_bits >= full_value_bits<T>) return;
-    const auto nnz = static_cast<double>(features.nnz);
-    const double bytes = nnz * static_cast<double>(value_bits) / 8;
-    cost.storage_bytes += bytes;
-    cost.bytes += bytes - nnz * sizeof(T);
-  }
-
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {{"nonzeros", {256, 512, 1024, 2048, most_staged_on_host}}};
     return {
         {"nonzeros", {256, 512, 1024, 2048, 4096}}, {"block", {128, 256, 512}}, {"value_bits", all_value_bits<T>()}};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/common/predict/host_work.hpp"
 #include "formats/staged/family.hpp"
 
 namespace autospmv::formats::ipcsr {
@@ -83,31 +82,15 @@ class Ipcsr final : public Format<T> {
             {"block", {256, 128, 512}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_parameters(params, device)) return *refusal;
-    const auto limits = limits_of(params);
-    const double blocks = expected_row_blocks(features, limits);
-    Cost cost;
-    cost.storage_bytes = staged_rows_bytes<T>(blocks, features, limits, device);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
-    cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features) + cost.storage_bytes;
-    if (device.backend == Backend::host) {
-      cost.imbalance = row_block_imbalance(blocks, device);
-      cost.work = work_of_rows(features, {.entry = 0.22, .row = 1.5});
-    } else {
-      cost.walk = walk_of_row_blocks(features, limits, blocks, static_cast<double>(params["block"]));
-      // Those that the multiprocessors could hold, had they the shared memory, are as good as there.
-      cost.walk.threads *= idle_multiprocessor(params, device);
-    }
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
+    auto cost = cost_of_row_blocks<T>(features, limits_of(params), params.find("block").value_or(0), device);
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
+    // Those that the multiprocessors could hold, had they the shared memory, are as good as there.
+    if (device.backend == Backend::cuda) cost.walk.threads *= idle_multiprocessor(params, device);
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_parameters(params, device)) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const DeviceScope scope(device);
     const auto stream = setup_stream(device);
     auto blocks = make_row_blocks(matrix.row_ptr, matrix.rows, matrix.nnz, limits_of(params), device, stream);
@@ -141,15 +124,12 @@ class Ipcsr final : public Format<T> {
     return std::max(1.0, device.threads_of_multiprocessor / 2.0 / threads);
   }
 
-  static std::optional<Refusal> refuse_parameters(const Params& params, const Device& device) {
-    if (device.backend == Backend::host) {
-      return refuse_params(params, {{"SHARED_SIZE", {512, 1024, 2048, most_staged_on_host}}});
-    }
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    if (device.backend == Backend::host) return {{"SHARED_SIZE", {512, 1024, 2048, most_staged_on_host}}};
     // What a block's shared memory holds.
     const auto most = shared_size<T>(device.threads_of_multiprocessor, device);
-    return refuse_params(
-        params,
-        {{"SHARED_SIZE", {32, most}, 1}, {"block", {128, 256, 512}}, {"form", {paper_form, shuffle_form, wide_form}}});
+    return {
+        {"SHARED_SIZE", {32, most}, 1}, {"block", {128, 256, 512}}, {"form", {paper_form, shuffle_form, wide_form}}};
   }
 };
 

@@ -68,15 +68,13 @@ void multiply(const CsrView<T>& matrix, const RowBlocks& blocks, int threads, T 
               Stream stream) {
   if (blocks.count() == 0) return;
   const auto bytes = static_cast<std::size_t>(blocks.limits.entries + threads) * sizeof(T);
-  std::visit(
-      [&](const auto* row_ptr) {
-        const auto kernel = paper_kernel<T, std::decay_t<decltype(*row_ptr)>>;
-        allow_shared_memory(kernel, static_cast<int>(bytes));
-        kernel<<<cuda::grid_for(blocks.count() * threads, threads), threads, bytes, stream.handle>>>(
-            matrix, row_ptr, policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols), blocks.starts.data(),
-            static_cast<int>(blocks.limits.entries), alpha, x, beta, y);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const auto kernel = paper_kernel<T, std::decay_t<decltype(*row_ptr)>>;
+    allow_shared_memory(kernel, static_cast<int>(bytes));
+    kernel<<<cuda::grid_for(blocks.count() * threads, threads), threads, bytes, stream.handle>>>(
+        matrix, row_ptr, policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols), blocks.starts.data(),
+        static_cast<int>(blocks.limits.entries), alpha, x, beta, y);
+  });
   cuda::check_launch();
 }
 

@@ -18,17 +18,15 @@ template <class T>
 void multiply(const CsrView<T>& matrix, T* products, T alpha, const T* x, T beta, T* y) {
   constexpr int lanes = 4;
   parallel_for(matrix.nnz, [&](std::int64_t k) { products[k] = matrix.values[k] * x[matrix.col_idx[k]]; });
-  std::visit(
-      [&](const auto* row_ptr) {
-        for_each_share(row_ptr, matrix.rows, [&](Share rows) {
-          for (std::int64_t row = rows.first; row < rows.last; ++row) {
-            const T* of_row = products + row_ptr[row];
-            const T sum = row_sum<lanes, T>(row_ptr[row + 1] - row_ptr[row], [&](std::int64_t k) { return of_row[k]; });
-            y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
-          }
-        });
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for_each_share(row_ptr, matrix.rows, [&](Share rows) {
+      for (std::int64_t row = rows.first; row < rows.last; ++row) {
+        const T* of_row = products + row_ptr[row];
+        const T sum = row_sum<lanes, T>(row_ptr[row + 1] - row_ptr[row], [&](std::int64_t k) { return of_row[k]; });
+        y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+      }
+    });
+  });
 }
 
 }  // namespace host
@@ -78,9 +76,8 @@ class Pcsr final : public Format<T> {
     return {{"block", {256, 128}}, {"SHARED_SIZE", {2048, 1024}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& device) const override {
     const double csr = csr_bytes<T>(features.rows, features.nnz);
     Cost cost;
     cost.storage_bytes = static_cast<double>(features.nnz) * sizeof(T);
@@ -99,11 +96,9 @@ class Pcsr final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, allowed(device))) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     const double bytes = static_cast<double>(matrix.nnz) * sizeof(T);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const DeviceScope scope(device);
     Shape shape{.multiprocessors = std::max(1, device.multiprocessors)};
     if (device.backend == Backend::cuda) {
@@ -116,7 +111,7 @@ class Pcsr final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed(const Device& device) {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     if (device.backend == Backend::host) return {};
     return {{"block", {128, 256, 512}}, {"SHARED_SIZE", {512, 1024, 2048, 4096}}};
   }

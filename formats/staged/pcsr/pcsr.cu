@@ -78,17 +78,15 @@ void multiply(const CsrView<T>& matrix, const Shape& shape, T* products, T alpha
     products_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, policy, x, products);
     cuda::check_launch();
   }
-  std::visit(
-      [&](const auto* row_ptr) {
-        using Offset = std::decay_t<decltype(*row_ptr)>;
-        const auto bytes = static_cast<std::size_t>(shape.shared_size) * sizeof(T) +
-                           static_cast<std::size_t>(shape.block + 1) * sizeof(Offset);
-        const auto kernel = sums_kernel<T, Offset>;
-        allow_shared_memory(kernel, static_cast<int>(bytes));
-        kernel<<<cuda::grid_for(matrix.rows, shape.block), shape.block, bytes, stream.handle>>>(
-            matrix.rows, row_ptr, products, static_cast<int>(shape.shared_size), alpha, beta, y);
-      },
-      matrix.row_ptr);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    using Offset = std::decay_t<decltype(*row_ptr)>;
+    const auto bytes = static_cast<std::size_t>(shape.shared_size) * sizeof(T) +
+                       static_cast<std::size_t>(shape.block + 1) * sizeof(Offset);
+    const auto kernel = sums_kernel<T, Offset>;
+    allow_shared_memory(kernel, static_cast<int>(bytes));
+    kernel<<<cuda::grid_for(matrix.rows, shape.block), shape.block, bytes, stream.handle>>>(
+        matrix.rows, row_ptr, products, static_cast<int>(shape.shared_size), alpha, beta, y);
+  });
   cuda::check_launch();
 }
 

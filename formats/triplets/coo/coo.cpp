@@ -46,9 +46,9 @@ class Coo final : public TripletsFormat<T> {
     return ParamSpace::Axis{"items", values};
   }
 
-  [[nodiscard]] std::optional<ParamSpace::Axis> whole_own_param(const Device& device) const override {
+  [[nodiscard]] std::optional<Allowed> whole_own_param(const Device& device) const override {
     if (device.backend == Backend::host) return std::nullopt;
-    return ParamSpace::Axis{"items", {1, 2, 4, 8, 16, 32}};
+    return Allowed{"items", {1, 2, 4, 8, 16, 32}};
   }
 
   [[nodiscard]] std::int64_t share(const Params& params, std::int64_t entries, const Device& device) const override {

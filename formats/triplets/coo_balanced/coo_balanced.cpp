@@ -54,8 +54,8 @@ class CooBalanced final : public TripletsFormat<T> {
     return ParamSpace::Axis{"oversubscription", {middle, middle / 2, middle * 2}};
   }
 
-  [[nodiscard]] std::optional<ParamSpace::Axis> whole_own_param(const Device& /*device*/) const override {
-    return ParamSpace::Axis{"oversubscription", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}};
+  [[nodiscard]] std::optional<Allowed> whole_own_param(const Device& /*device*/) const override {
+    return Allowed{"oversubscription", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}};
   }
 
   [[nodiscard]] std::int64_t share(const Params& params, std::int64_t entries, const Device& device) const override {

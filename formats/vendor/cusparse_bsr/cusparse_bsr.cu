@@ -11,7 +11,6 @@
 
 #include "formats/blocks/family.hpp"
 #include "formats/blocks/storage.hpp"
-#include "formats/common/predict/rules.hpp"
 #include "formats/vendor/cusparse.hpp"
 
 namespace autospmv::formats::cusparse_bsr {
@@ -53,8 +52,7 @@ class CusparseBsr final : public Format<T> {
     return {{"b", block_sizes_worth_trying<T>(features)}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
     if (auto refusal = refuse(features.rows, features.cols, params)) return *refusal;
     const auto layout = layout_of(params);
@@ -66,8 +64,7 @@ class CusparseBsr final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
     if (auto refusal = refuse(matrix.rows, matrix.cols, params)) return *refusal;
     const auto layout = layout_of(params);
@@ -86,8 +83,11 @@ class CusparseBsr final : public Format<T> {
     return {b, b, 1};
   }
 
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"b", block_sizes_allowed()}};
+  }
+
   static std::optional<Refusal> refuse(std::int64_t rows, std::int64_t cols, const Params& params) {
-    if (auto refusal = refuse_params(params, {{"b", block_sizes_allowed()}})) return refusal;
     const auto b = params["b"];
     if (rows % b == 0 && cols % b == 0) return std::nullopt;
     return Refusal{"size: rows and columns are no multiples of " + std::to_string(b)};

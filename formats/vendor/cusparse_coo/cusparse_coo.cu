@@ -51,15 +51,11 @@ class CusparseCoo final : public Format<T> {
     return {{"algorithm", {1, 2}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     Cost cost;
     cost.storage_bytes = rows_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     const double columns_and_values = static_cast<double>(features.nnz) * (4 + sizeof(T));
     cost.bytes = cost.storage_bytes + columns_and_values + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
@@ -67,12 +63,9 @@ class CusparseCoo final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
-    const double csr = csr_bytes<T>(matrix.rows, matrix.nnz);
-    if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), csr, device)) return *refusal;
+    if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), matrix, device)) return *refusal;
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
     CooStorage<T> storage{matrix, Array<std::int32_t>(static_cast<std::size_t>(matrix.nnz), device)};
@@ -83,6 +76,10 @@ class CusparseCoo final : public Format<T> {
   }
 
  private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"algorithm", {1, 2}}};
+  }
+
   static double rows_bytes(std::int64_t nnz) { return 4 * static_cast<double>(nnz); }
 };
 

@@ -83,7 +83,7 @@ ByColumn sort_by_column(const CsrView<T>& matrix, const cusparse::Library& libra
 }
 
 template <class T>
-CscStorage<T> convert(const CsrView<T>& matrix, const cusparse::Library& library, Place place, Stream stream) {
+CscStorage<T> transposed(const CsrView<T>& matrix, const cusparse::Library& library, Place place, Stream stream) {
   const auto nnz = static_cast<std::size_t>(matrix.nnz);
   auto sorted = sort_by_column(matrix, library, place, stream);
   Array<std::int32_t> row_of(nnz, place);
@@ -115,18 +115,13 @@ class CusparseCsc final : public Format<T> {
   }
 
   // Both algorithms of CSR are one and the same for columns.
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {})) return *refusal;
     const double matrix_bytes = csc_bytes<T>(features.cols, features.nnz);
     Cost cost;
     cost.storage_bytes = matrix_bytes + positions_bytes(features.nnz);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     // Every nonzero reads and writes an element of y.
     const double atomics = 2 * static_cast<double>(features.nnz) * sizeof(T);
     cost.bytes = matrix_bytes + atomics + vector_bytes<T>(features);
@@ -138,15 +133,14 @@ class CusparseCsc final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
+                                 const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {})) return *refusal;
     const double bytes = csc_bytes<T>(matrix.cols, matrix.nnz) + positions_bytes(matrix.nnz);
-    if (auto refusal = refuse_allocation(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return *refusal;
+    if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
-    auto storage = convert(matrix, library, device, setup_stream(device));
+    auto storage = transposed(matrix, library, device, setup_stream(device));
     return cusparse::make_operator(std::move(library), std::move(storage), matrix, CUSPARSE_SPMV_CSR_ALG1, device);
   }
 };

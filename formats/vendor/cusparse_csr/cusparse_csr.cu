@@ -2,7 +2,6 @@
 // there is a GPU. algorithm 1 is CUSPARSE_SPMV_CSR_ALG1, the library's default, 2 is CUSPARSE_SPMV_CSR_ALG2, the
 // reproducible one. It reads the arrays of the matrix where they are.
 
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
 
@@ -42,10 +41,8 @@ class CusparseCsr final : public Format<T> {
     return {{"algorithm", {1, 2}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
@@ -53,13 +50,16 @@ class CusparseCsr final : public Format<T> {
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {{"algorithm", {1, 2}}})) return *refusal;
     const DeviceScope scope(device);
     const auto algorithm = params["algorithm"] == 1 ? CUSPARSE_SPMV_CSR_ALG1 : CUSPARSE_SPMV_CSR_ALG2;
     return cusparse::make_operator(cusparse::open_library(device), CsrStorage<T>{matrix}, matrix, algorithm, device);
+  }
+
+ private:
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"algorithm", {1, 2}}};
   }
 };
 

@@ -4,7 +4,6 @@
 
 #define CUSPARSE_ENABLE_EXPERIMENTAL_API
 
-#include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
 
@@ -94,22 +93,18 @@ class CusparseOp final : public Format<T> {
     return info;
   }
 
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {})) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
+                                 const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, {})) return *refusal;
     const DeviceScope scope(device);
     return std::unique_ptr<Operator<T>>(std::make_unique<CusparseOpOperator<T>>(matrix, device));
   }

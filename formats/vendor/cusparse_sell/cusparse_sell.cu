@@ -82,26 +82,20 @@ class CusparseSell final : public Format<T> {
     return {{"C", {32, 64, 128, 16}}};
   }
 
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& device) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
-    if (auto refusal = refuse_params(params, allowed())) return *refusal;
     const double slots = expected_slots(features, params["C"]);
     if (auto refusal = refuse_slots(slots)) return *refusal;
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout_of(params), features.rows, slots);
-    if (auto refusal = refuse_storage(cost.storage_bytes, csr_bytes<T>(features.rows, features.nnz), device)) {
-      return *refusal;
-    }
+    if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     cost.walk = walk_of_rows(features, 1);
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
-    if (auto refusal = refuse_params(params, allowed())) return *refusal;
     const DeviceScope scope(device);
     auto sliced = build_sliced(matrix, layout_of(params), device);
     if (!sliced) return Refusal{sliced.reason()};
@@ -113,7 +107,9 @@ class CusparseSell final : public Format<T> {
   }
 
  private:
-  static std::vector<Allowed> allowed() { return {{"C", {slice_sizes.begin(), slice_sizes.end()}}}; }
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+    return {{"C", {slice_sizes.begin(), slice_sizes.end()}}};
+  }
 
   static SlicedLayout layout_of(const Params& params) {
     SlicedLayout layout;

@@ -7,7 +7,6 @@
 #include "core/machine/parallel.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
-#include "formats/common/predict/rules.hpp"
 
 namespace autospmv::formats::csr_upward {
 
@@ -44,20 +43,16 @@ class CsrUpward final : public Format<T> {
     return info;
   }
 
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-
-  [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params,
-                                     const Device& /*device*/) const override {
-    if (auto refusal = refuse_params(params, {})) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
+                                  const Device& /*device*/) const override {
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.work = work_of_rows(features, {.entry = 0.2, .row = 0.4});
     return cost;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build(const CsrView<T>& matrix, const Params& params,
-                                                           const Device& device) const override {
-    if (auto refusal = refuse_params(params, {})) return *refusal;
+  [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
+                                 const Device& device) const override {
     return std::unique_ptr<Operator<T>>(std::make_unique<UpwardOperator<T>>(matrix, device));
   }
 };

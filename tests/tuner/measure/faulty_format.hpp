@@ -76,13 +76,12 @@ class FaultyFormat final : public Format<double> {
   explicit FaultyFormat(Fault fault) : fault_(fault) {}
 
   [[nodiscard]] const FormatInfo& info() const override { return info_; }
-  [[nodiscard]] ParamSpace params(const Features& /*features*/, const Device& /*device*/) const override { return {}; }
-  [[nodiscard]] Result<Cost> predict(const Features& /*features*/, const Params& /*params*/,
-                                     const Device& /*device*/) const override {
+  [[nodiscard]] Result<Cost> cost(const Features& /*features*/, const Params& /*params*/,
+                                  const Device& /*device*/) const override {
     return Cost{};
   }
-  [[nodiscard]] Result<std::unique_ptr<Operator<double>>> build(const CsrView<double>& matrix, const Params& /*params*/,
-                                                                const Device& /*device*/) const override {
+  [[nodiscard]] Built<double> convert(const CsrView<double>& matrix, const Params& /*params*/,
+                                      const Device& /*device*/) const override {
     if (fault_ == Fault::refuses) return Refusal{"no"};
     if (fault_ == Fault::throws) throw DeviceError("broken");
     if (fault_ == Fault::slow_at_first && ++conversions_ == 1) {

@@ -1,11 +1,13 @@
-#include "tuner/measure/cuda/meter.hpp"
+#include "tuner/measure/cuda/timing.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/runtime.hpp"
 #include "core/machine/array.hpp"
+#include "core/uncopied.hpp"
 
 namespace autospmv::cuda {
 
@@ -13,7 +15,8 @@ namespace {
 
 constexpr int most_repetitions = 100;
 
-class Events {
+// Two points of a stream's order.
+class Events : Uncopied {
  public:
   Events() {
     check(cudaEventCreate(&start_));
@@ -23,10 +26,11 @@ class Events {
     ignore(cudaEventDestroy(start_));
     ignore(cudaEventDestroy(stop_));
   }
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
 
-  /// Seconds between two points of the stream's order, around what `work` gives it.
+  [[nodiscard]] cudaEvent_t start() const { return start_; }
+  [[nodiscard]] cudaEvent_t stop() const { return stop_; }
+
+  /// Seconds between them, around what `work` gives the stream.
   template <class Work>
   double time(Stream stream, const Work& work) {
     record_around(stream, cudaEventRecordDefault, work);
@@ -44,6 +48,11 @@ class Events {
   /// Waits for the second.
   [[nodiscard]] double elapsed() const {
     check(cudaEventSynchronize(stop_));
+    return seconds();
+  }
+
+  /// Once the device has come past the second.
+  [[nodiscard]] double seconds() const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_, stop_));
     return milliseconds * 1e-3;
@@ -56,7 +65,7 @@ class Events {
 
 // A stream to capture. A product that is being captured for the first time may set something up in the setup stream,
 // which must not be the one that is captured.
-class OwnStream {
+class OwnStream : Uncopied {
  public:
   explicit OwnStream(const Device& device) {
     check(cudaStreamCreateWithFlags(&stream_.handle, cudaStreamNonBlocking));
@@ -67,8 +76,6 @@ class OwnStream {
     ignore(cudaStreamSynchronize(stream_.handle));
     ignore(cudaStreamDestroy(stream_.handle));
   }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
 
   [[nodiscard]] Stream get() const { return stream_; }
 
@@ -78,7 +85,7 @@ class OwnStream {
 
 // Repetitions of a launch, captured once and replayed. The events lie within the graph, so that the start of a replay
 // is not in the time.
-class Graph {
+class Graph : Uncopied {
  public:
   Graph(const Launch& launch, int repetitions, Events& events, Stream stream) {
     check(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal));
@@ -99,8 +106,6 @@ class Graph {
     check(status);
   }
   ~Graph() { ignore(cudaGraphExecDestroy(executable_)); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
 
   void replay(Stream stream) const { check(cudaGraphLaunch(executable_, stream.handle)); }
 
@@ -149,6 +154,29 @@ class CudaTimedProduct final : public TimedProduct {
   int repetitions_ = 1;
 };
 
+class CudaStopwatch final : public Stopwatch {
+ public:
+  void start(Stream stream) override { check(cudaEventRecord(events_.start(), stream.handle)); }
+  void stop(Stream stream) override { check(cudaEventRecord(events_.stop(), stream.handle)); }
+  [[nodiscard]] bool stopped() const override {
+    // A capture in global mode, of whatever thread, would be broken by the question.
+    const int previous = relax_capture();
+    const auto status = cudaEventQuery(events_.stop());
+    restore_capture(previous);
+    if (status == cudaErrorNotReady) {
+      // Not an error, and yet the next check of a launch would find it.
+      ignore(cudaGetLastError());
+      return false;
+    }
+    check(status);
+    return true;
+  }
+  [[nodiscard]] double seconds() const override { return events_.seconds(); }
+
+ private:
+  Events events_;
+};
+
 }  // namespace
 
 std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
@@ -173,6 +201,18 @@ double measure_copy_bandwidth(const Device& device) {
     if (round > 1) samples.push_back(seconds);
   }
   return 2.0 * static_cast<double>(size) / summarize(samples).median;
+}
+
+std::unique_ptr<Stopwatch> make_stopwatch() { return std::make_unique<CudaStopwatch>(); }
+
+std::uint64_t stream_id(Stream stream) {
+#if CUDART_VERSION >= 12000
+  unsigned long long id = 0;
+  check(cudaStreamGetId(stream.handle, &id));
+  return id;
+#else
+  return reinterpret_cast<std::uint64_t>(stream.handle);
+#endif
 }
 
 }  // namespace autospmv::cuda
