@@ -121,6 +121,12 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
       add("time-limit", positive("--time-limit", options.limits.time_limit_seconds)->value_name("SECONDS"),
           "for all trials of one matrix");
       break;
+    case OptionGroup::operation:
+      add("transposed", po::bool_switch()->notifier([&](bool given) {
+        if (given) options.op = Operation::transposed;
+      }),
+          "products with the transposed matrix");
+      break;
     case OptionGroup::formats:
       add("format", po::value<std::vector<std::string>>()->value_name("NAME"),
           "measure this format only; may be given again");

@@ -38,6 +38,7 @@ struct Options {
   std::optional<Backend> backend;                 ///< none: CUDA where there is a device, else the host
   std::optional<std::filesystem::path> database;  ///< none: Database::default_path()
   Effort effort = Effort::measure;
+  Operation op = Operation::plain;
   Limits limits;
   std::vector<FormatChoice> only;        ///< bench, tune: the candidates; all where empty
   std::optional<std::string> study;      ///< bench: the paper's comparison to make, or "all"
@@ -59,6 +60,7 @@ enum class OptionGroup : std::uint8_t {
   database,
   limits,
   effort,
+  operation,
   formats,
   only,
   output,

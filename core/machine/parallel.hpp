@@ -9,6 +9,8 @@
 #include <exception>
 #include <vector>
 
+#include "core/search.hpp"
+
 namespace autospmv {
 
 /// Below this many elements, waking the threads costs more than they save.
@@ -72,6 +74,18 @@ struct Share {
 
 inline Share share_of(std::int64_t size, int thread, int threads) {
   return {size * thread / threads, size * (thread + 1) / threads};
+}
+
+/// The rows of one share of several: those whose first nonzero lies in its share of nnz + rows, so that neither a few
+/// long rows nor many empty ones make one share slow. `row_ptr` may count anything that costs alike.
+template <class Offset>
+Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
+  const auto first_row_from = [&](std::int64_t work) {
+    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
+  };
+  const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
+  const auto [first, last] = share_of(work, share, shares);
+  return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
 }
 
 /// Calls body(i) for every i in [0, size), in contiguous shares. `weight` says how many elements each i stands for.

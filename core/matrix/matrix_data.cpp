@@ -10,10 +10,10 @@
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
 #include "core/matrix/pattern_check.hpp"
+#include "core/matrix/transpose.hpp"
+#include "core/verify/equal.hpp"
 
 namespace autospmv {
-
-namespace {
 
 Place place_of(const void* data) {
   if constexpr (built_with_cuda) {
@@ -22,6 +22,8 @@ Place place_of(const void* data) {
   }
   return {};
 }
+
+namespace {
 
 template <class V>
 const V* keep(Array<V>& storage, std::span<const V> source, Place place) {
@@ -45,6 +47,16 @@ void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t offsets, std:
   }
 }
 
+template <class T>
+bool have_same_pattern(const CsrView<T>& a, const CsrView<T>& b, Place place) {
+  if (a.rows != b.rows || a.cols != b.cols || a.nnz != b.nnz || a.wide() != b.wide()) return false;
+  const bool same_offsets = with_offsets(a.row_ptr, [&](const auto* offsets) {
+    const auto* others = std::get<std::decay_t<decltype(offsets)>>(b.row_ptr);
+    return equal_bytes(offsets, others, (static_cast<std::size_t>(a.rows) + 1) * sizeof *offsets, place);
+  });
+  return same_offsets && equal_bytes(a.col_idx, b.col_idx, static_cast<std::size_t>(a.nnz) * sizeof *a.col_idx, place);
+}
+
 }  // namespace
 
 template <class T>
@@ -66,6 +78,61 @@ MatrixData<T>::MatrixData(std::int64_t rows, std::int64_t cols, std::span<const 
   check_pattern(rows, cols, nnz, row_ptr.data(), arrays_.view.col_idx, home_);
   keep_offsets(row_ptr);
   if (ownership == Ownership::copy) arrays_.view.values = keep(arrays_.values, values, home_);
+}
+
+// Values follow the copy of the original that lies at the same place.
+template <class T>
+MatrixData<T>::MatrixData(std::shared_ptr<const MatrixData> matrix, Place place)
+    : home_(place), original_(std::move(matrix)) {
+  const auto from = original_->on(place);
+  auto pattern = transpose(from.rows, from.cols, from.nnz, from.row_ptr, from.col_idx, place);
+  arrays_.view = {from.cols, from.rows, from.nnz, pattern.row_ptr(), pattern.col_idx.data(), nullptr};
+  if (have_same_pattern(from, arrays_.view, place)) {
+    arrays_.view.row_ptr = from.row_ptr;
+    arrays_.view.col_idx = from.col_idx;
+  } else {
+    arrays_.narrow_offsets = std::move(pattern.narrow_offsets);
+    arrays_.wide_offsets = std::move(pattern.wide_offsets);
+    arrays_.col_idx = std::move(pattern.col_idx);
+  }
+  source_ = std::move(pattern.source);
+  arrays_.values = Array<T>(source_.size(), place);
+  arrays_.view.values = arrays_.values.data();
+  permute(from.values, source_, arrays_.values.data(), place, setup_stream(place));
+  synchronize(place, setup_stream(place));
+}
+
+template <class T>
+std::vector<std::shared_ptr<MatrixData<T>>> MatrixData<T>::living_transposed() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<MatrixData>> living;
+  for (const auto& one : transposed_) {
+    if (auto transposed = one.lock()) living.push_back(std::move(transposed));
+  }
+  return living;
+}
+
+template <class T>
+std::shared_ptr<MatrixData<T>> MatrixData<T>::find_transposed(Place place) const {
+  for (auto& one : living_transposed()) {
+    if (one->home() == place) return std::move(one);
+  }
+  return nullptr;
+}
+
+template <class T>
+std::shared_ptr<const MatrixData<T>> MatrixData<T>::transposed(const std::shared_ptr<const MatrixData>& matrix,
+                                                               Place place) {
+  if (auto known = matrix->find_transposed(place)) return known;
+  const DeviceScope scope(place);
+  const auto values = matrix->hold_values();
+  auto made = std::make_shared<MatrixData>(matrix, place);
+  // Another thread may have made it meanwhile.
+  if (auto known = matrix->find_transposed(place)) return known;
+  const std::scoped_lock lock(matrix->mutex_);
+  std::erase_if(matrix->transposed_, [](const auto& one) { return one.expired(); });
+  matrix->transposed_.push_back(made);
+  return made;
 }
 
 template <class T>
@@ -179,139 +246,6 @@ typename MatrixData<T>::Observers MatrixData<T>::living_observers() const {
     if (auto observer = one.lock()) living.push_back(std::move(observer));
   }
   return living;
-}
-
-// One update of one copy of the matrix, and of who follows it.
-template <class T>
-class MatrixData<T>::Update {
- public:
-  Update(Arrays& arrays, Place place, bool borrowed, const Observers& all, Stream stream)
-      : arrays_(arrays), place_(place), borrowed_(borrowed), stream_(stream), next_(arrays.view) {
-    for (const auto& observer : all) {
-      if (observer->place() == place) observers_.push_back(observer.get());
-    }
-  }
-
-  void prepare(std::span<const T> values) {
-    const DeviceScope scope(place_);
-    values_ = values;
-    if (place_.backend == Backend::host) {
-      prepare_host();
-    } else {
-      prepare_device();
-    }
-  }
-
-  void abandon() {
-    const DeviceScope scope(place_);
-    while (prepared_ > 0) observers_[--prepared_]->abandon(arrays_.view, stream_);
-    if (!staged_.empty()) synchronize(place_, stream_);
-  }
-
-  void commit() {
-    const DeviceScope scope(place_);
-    if (place_.backend == Backend::host) {
-      if (!borrowed_) std::swap(arrays_.values, arrays_.spare_values);
-      arrays_.view.values = next_.values;  // products ask for the sizes meanwhile
-    } else if (!borrowed_) {
-      arrays_.values.assign(staged_.empty() ? values_ : staged_.span(), stream_);
-    }
-    for (auto* observer : observers_) observer->commit(arrays_.view, stream_);
-    if (place_.backend == Backend::host) {
-      // The caller may do away with the array that was borrowed before.
-      if (borrowed_) drain();
-    } else if (!staged_.empty()) {
-      synchronize(place_, stream_);
-    } else if (!is_capturing(place_, stream_)) {
-      // What this library does with the values by itself.
-      order_after(place_, setup_stream(place_), stream_);
-    }
-  }
-
- private:
-  void drain() {
-    for (auto* observer : observers_) observer->drain();
-  }
-
-  void prepare_host() {
-    drain();
-    if (borrowed_) {
-      next_.values = values_.data();
-    } else {
-      auto& spare = arrays_.spare_values;
-      if (spare.size() != values_.size()) spare = Array<T>(values_.size(), place_);
-      spare.assign(values_, stream_);
-      next_.values = spare.data();
-    }
-    for (auto* observer : observers_) {
-      ++prepared_;
-      observer->prepare(next_, stream_);
-    }
-  }
-
-  // Whoever may find that the new values do not fit sees them before the old ones are overwritten.
-  void prepare_device() {
-    if (borrowed_ && values_.data() != arrays_.view.values) {
-      throw InvalidArgument("update_values: on a device, a borrowing matrix takes values in the array that it borrows");
-    }
-    std::stable_partition(observers_.begin(), observers_.end(),
-                          [](const auto* observer) { return !observer->takes_any_values(); });
-    if (observers_.empty() || observers_.front()->takes_any_values()) return;
-    if (is_capturing(place_, stream_)) {
-      throw InvalidArgument("update_values: " + std::string("values that a plan stores in fewer bits cannot be ") +
-                            "replaced in a stream that is being captured");
-    }
-    if (!borrowed_) {
-      staged_ = Array<T>(values_.size(), place_);
-      order_after(place_, stream_, setup_stream(place_));
-      staged_.assign(values_, stream_);
-      next_.values = staged_.data();
-    }
-    for (auto* observer : observers_) {
-      if (observer->takes_any_values()) break;
-      ++prepared_;
-      observer->prepare(next_, stream_);
-    }
-  }
-
-  Arrays& arrays_;
-  Place place_;
-  bool borrowed_;
-  Stream stream_;
-  CsrView<T> next_;
-  std::span<const T> values_;
-  Array<T> staged_;
-  std::vector<ValuesObserver<T>*> observers_;
-  std::size_t prepared_ = 0;
-};
-
-template <class T>
-void MatrixData<T>::update_values(std::span<const T> values, Stream stream) {
-  if (static_cast<std::int64_t>(values.size()) != nnz()) {
-    throw InvalidArgument("update_values: " + std::to_string(values.size()) + " values for " + std::to_string(nnz()) +
-                          " nonzeros");
-  }
-  if (values.empty()) return;
-  const bool borrowed = ownership_ == Ownership::borrow;
-  if (borrowed && place_of(values.data()) != home_) {
-    throw InvalidArgument("update_values: a borrowing matrix takes values in the memory of its other arrays only");
-  }
-  Observers observers;  // let go of without the lock: the last one of a plan waits for who may be waiting for it
-  const std::scoped_lock alone(updating_);
-  observers = living_observers();
-  const std::scoped_lock lock(mutex_);
-  std::vector<Update> updates;
-  updates.emplace_back(arrays_, home_, borrowed, observers, stream);
-  for (auto& [ordinal, copy] : on_cuda_)
-    updates.emplace_back(copy, Place{Backend::cuda, ordinal}, false, observers, stream);
-  if (on_host_) updates.emplace_back(*on_host_, Place{}, false, observers, stream);
-  try {
-    for (auto& update : updates) update.prepare(values);
-  } catch (...) {
-    for (auto& update : updates) update.abandon();
-    throw;
-  }
-  for (auto& update : updates) update.commit();
 }
 
 #define AUTOSPMV_MATRIX_FROM(T, Offset, Column)                                                                    \

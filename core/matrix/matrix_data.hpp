@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autospmv/matrix.hpp"
+#include "autospmv/options.hpp"
 #include "core/machine/array.hpp"
 #include "core/matrix/access.hpp"
 #include "core/matrix/attachments.hpp"
@@ -22,6 +23,9 @@
 
 namespace autospmv {
 
+/// Where a matrix lies whose arrays are such: managed memory on the device that it was allocated for.
+Place place_of(const void* data);
+
 /// What a Matrix and its plans share. Its members may be called from many threads at once.
 template <class T>
 class MatrixData {
@@ -30,6 +34,20 @@ class MatrixData {
   template <class Offset, class Column>
   MatrixData(std::int64_t rows, std::int64_t cols, std::span<const Offset> row_ptr, std::span<const Column> col_idx,
              std::span<const T> values, Ownership ownership, Stream stream);
+
+  /// The matrix transposed, in the memory of `place`, where it is made of the matrix's copy by the first call. It has
+  /// values of its own, which follow every update; the pattern is the matrix's where that is symmetric. Lives as long
+  /// as somebody keeps it, and is no matrix to transpose or to update again. Throws Unsupported for 2^32 nonzeros and
+  /// more.
+  [[nodiscard]] static std::shared_ptr<const MatrixData> transposed(const std::shared_ptr<const MatrixData>& matrix,
+                                                                    Place place);
+  /// That of `matrix`, whose values are held meanwhile: see transposed().
+  MatrixData(std::shared_ptr<const MatrixData> matrix, Place place);
+  /// What became of the caller's matrix here.
+  [[nodiscard]] Operation operation() const { return original_ ? Operation::transposed : Operation::plain; }
+  [[nodiscard]] const MatrixData& original() const { return original_ ? *original_ : *this; }
+  /// Whether it is another pattern than the caller's.
+  [[nodiscard]] bool has_own_pattern() const { return !original_ || arrays_.owns_offsets(); }
 
   [[nodiscard]] std::int64_t rows() const { return arrays_.view.rows; }
   [[nodiscard]] std::int64_t cols() const { return arrays_.view.cols; }
@@ -49,7 +67,7 @@ class MatrixData {
   /// To be told of updates from now on. Called with the values held that the observer was made from.
   void add_observer(std::weak_ptr<ValuesObserver<T>> observer) const;
 
-  /// As Matrix::update_values.
+  /// As Matrix::update_values. Transposed matrices follow.
   void update_values(std::span<const T> values, Stream stream);
 
  private:
@@ -61,9 +79,12 @@ class MatrixData {
     Array<T> values;
     Array<T> spare_values;  // host: where the next values go, while products read the present ones
     CsrView<T> view;        // into these arrays, or into the caller's
+
+    [[nodiscard]] bool owns_offsets() const { return !narrow_offsets.empty() || !wide_offsets.empty(); }
   };
   using Observers = std::vector<std::shared_ptr<ValuesObserver<T>>>;
   class Update;
+  struct TransposedUpdate;
 
   void keep_offsets(std::span<const std::int32_t> row_ptr);
   void keep_offsets(std::span<const std::int64_t> row_ptr);
@@ -71,9 +92,13 @@ class MatrixData {
   void keep_columns(std::span<const std::int64_t> col_idx);
   [[nodiscard]] static Arrays mirror(const CsrView<T>& source, Place place);
   [[nodiscard]] Observers living_observers() const;
+  [[nodiscard]] std::vector<std::shared_ptr<MatrixData>> living_transposed() const;
+  [[nodiscard]] std::shared_ptr<MatrixData> find_transposed(Place place) const;
 
   Place home_;
   Ownership ownership_ = Ownership::copy;
+  std::shared_ptr<const MatrixData> original_;  // of a transposed matrix
+  Array<std::uint32_t> source_;                 // of a transposed matrix: its values among those of the original
 
   mutable std::shared_mutex updating_;  // shared by readers of values; held alone by an update
   Arrays arrays_;
@@ -83,6 +108,7 @@ class MatrixData {
   mutable std::optional<Arrays> on_host_;
   mutable std::optional<Fingerprint> fingerprint_;
   mutable std::vector<std::weak_ptr<ValuesObserver<T>>> observers_;
+  mutable std::vector<std::weak_ptr<MatrixData>> transposed_;  // one a place
 };
 
 extern template class MatrixData<float>;
@@ -93,8 +119,13 @@ namespace detail {
 template <class T>
 struct MatrixState {
   std::shared_ptr<MatrixData<T>> data;
-  /// Plans that the matrix keeps, each for a context.
+  /// Plans that the matrix keeps, each for a context; see kept_plans().
   std::shared_ptr<Attachments> plans = std::make_shared<Attachments>();
+  std::shared_ptr<Attachments> transposed_plans = std::make_shared<Attachments>();
+
+  [[nodiscard]] const std::shared_ptr<Attachments>& kept_plans(Operation op) const {
+    return op == Operation::plain ? plans : transposed_plans;
+  }
 };
 
 }  // namespace detail

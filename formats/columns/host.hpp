@@ -1,11 +1,11 @@
 // Panels of rows made, multiplied and given new values by the threads of the host.
 #pragma once
 
+#include "core/cuda/nonzeros.hpp"
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
 #include "formats/columns/storage.hpp"
 #include "formats/common/host/row_partition.hpp"
-#include "formats/common/kernels/vectors.hpp"
 
 namespace autospmv::formats {
 
@@ -52,7 +52,7 @@ bool RowPanels<T, Panel>::refresh(const CsrView<T>& matrix, Place place, Stream 
       [&] {
         auto& panel = panels.front();
         const std::uint32_t* source = panel.source.data();
-        device::gather(matrix.values, source, panel.values.data(), panel.entries(), stream);
+        cuda::gather(matrix.values, source, panel.values.data(), panel.entries(), stream);
       });
   return true;
 }

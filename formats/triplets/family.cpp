@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cuda/nonzeros.hpp"
 #include "core/machine/on_backend.hpp"
+#include "core/matrix/nonzeros.hpp"
 #include "formats/common/host/host_shares.hpp"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/fixup.hpp"
-#include "formats/common/kernels/nonzeros.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
@@ -25,13 +26,13 @@ class TripletsOperator final : public CsrOperator<T> {
     on_backend(
         device,
         [&] {
-          host::expand_rows(matrix.row_ptr, matrix.rows, row_of_.data());
+          expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of_.data());
           const auto shares = (matrix.nnz + cut.share - 1) / cut.share;
           host_shares_ = static_cast<int>(std::clamp<std::int64_t>(shares, 1, host::most_shares));
         },
         [&] {
           const auto stream = setup_stream(device);
-          formats::device::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of_.data(), stream);
+          cuda::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of_.data(), stream);
           shares_ = formats::device::cut_equally<T>(matrix.row_ptr, matrix.rows, matrix.nnz, cut, device, stream);
         });
   }

@@ -33,10 +33,11 @@ struct SpmvOptions {
   Stream stream = {};                 ///< as in ApplyOptions
   std::optional<Memory> memory = {};  ///< as in ApplyOptions
   const Context* context = nullptr;   ///< none: Context::instance()
+  Operation op = Operation::plain;    ///< transposed: A^T in place of A; x has rows elements then, y cols
 };
 
-/// y = alpha A x + beta y, by the plan that the matrix keeps for this context: made by the first call, which may tune,
-/// and used by every later one. As Plan<T>::operator() otherwise.
+/// y = alpha A x + beta y, by the plan that the matrix keeps for this context and operation: made by the first call,
+/// which may tune, and used by every later one. As Plan<T>::operator() otherwise.
 template <Scalar T>
 AUTOSPMV_API void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>> x,
                             std::type_identity_t<std::span<T>> y,
@@ -44,12 +45,14 @@ AUTOSPMV_API void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::s
 
 /// That plan, made now if need be.
 template <Scalar T>
-AUTOSPMV_API Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context = Context::instance());
+AUTOSPMV_API Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context = Context::instance(),
+                               Operation op = Operation::plain);
 
 /// Why products with this matrix run as they do.
 template <Scalar T>
-Explanation explain(const Matrix<T>& matrix, const Context& context = Context::instance()) {
-  return kept_plan(matrix, context).explain();
+Explanation explain(const Matrix<T>& matrix, const Context& context = Context::instance(),
+                    Operation op = Operation::plain) {
+  return kept_plan(matrix, context, op).explain();
 }
 
 }  // namespace autospmv

@@ -40,15 +40,17 @@ struct Limits {
   bool capture = true;  ///< products may be captured into CUDA graphs; false: also candidates that then throw
 };
 
-/// Which product: y = alpha A x + beta y, or the same with A transposed.
+/// Which product: y = alpha A x + beta y, or the same with A transposed. A transposed product has a plan of its own, on
+/// the arrays of the transposed matrix, which are made by the first one and follow update_values(): another copy of the
+/// values and their order, and of the pattern where it is not symmetric.
 enum class Operation : std::uint8_t { plain, transposed };
 
 /// For one plan. What is not given is the context's; see ContextOptions::effort.
 struct PlanOptions {
   std::optional<Effort> effort = {};
   std::optional<Limits> limits = {};
-  Operation op = Operation::plain;  ///< transposed throws Unsupported in this version
-  std::string label = {};           ///< remembered with the matrix in the database, for people
+  Operation op = Operation::plain;
+  std::string label = {};  ///< remembered with the matrix in the database, for people
   /// The candidates to choose among, beside the baselines; empty: all. A format, and the values that some of its
   /// parameters may take: "ellr_t", "sell_p C=16,32 sigma=1", which may also be such as the format does not offer for
   /// this matrix. Efforts with trials try all of them. InvalidArgument, which names what there is, is thrown for what

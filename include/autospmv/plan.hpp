@@ -23,7 +23,7 @@ template <class T>
 class PlanState;
 }  // namespace detail
 
-/// y = alpha A x + beta y.
+/// y = alpha A x + beta y; here and below, A is the matrix transposed in plans for that.
 template <Scalar T>
 struct ApplyOptions {
   T alpha = 1;
@@ -48,7 +48,8 @@ struct ExplainedCandidate {
 /// Why a plan is what it is.
 struct Explanation {
   std::string device;
-  std::int64_t rows = 0;
+  Operation op = Operation::plain;
+  std::int64_t rows = 0;  ///< of what is multiplied by: the columns of the matrix where that is transposed
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::string source;  ///< "measured", "database", "estimated", "untried"
@@ -78,7 +79,7 @@ struct Explanation {
 template <Scalar T>
 class AUTOSPMV_API Plan {
  public:
-  /// y = alpha A x + beta y; x has cols elements, y rows, and they do not overlap.
+  /// y = alpha A x + beta y; x has as many elements as A has columns, y as it has rows, and they do not overlap.
   ///
   /// With vectors in the memory of the plan's device it allocates nothing, waits for nothing, takes no lock and may be
   /// captured into a CUDA graph, which is then replayed only as long as the plan lives. (While it is tuned online it
@@ -110,7 +111,7 @@ extern template class AUTOSPMV_API Plan<float>;
 extern template class AUTOSPMV_API Plan<double>;
 
 /// Makes a plan: from the database, or by trials, as the effort says. Throws DeviceError where the device fails,
-/// OutOfMemory, and Unsupported for a transposed one.
+/// OutOfMemory, and Unsupported for a transposed one of 2^32 nonzeros and more.
 template <Scalar T>
 AUTOSPMV_API Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOptions& options = {});
 

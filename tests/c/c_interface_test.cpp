@@ -278,15 +278,22 @@ TEST_F(CInterface, ADatabaseOfAnotherProgramIsAnError) {
                  "another program");
 }
 
-TEST_F(CInterface, TransposedProductsAreUnsupported) {
+TEST_F(CInterface, MultipliesByTheTransposedMatrix) {
   const std::vector<double> x{1, 2};
-  std::vector<double> y(3);
+  std::vector<double> y{1, 1, 1};
+  const double alpha = 2;
+  const double beta = 10;
   std::size_t size = 0;
   const auto op = AUTOSPMV_TRANSPOSED;
-  expect_failure(autospmv_plan(context_, matrix_, op), AUTOSPMV_UNSUPPORTED, "transposed");
-  expect_failure(autospmv_explain(context_, matrix_, op, nullptr, &size), AUTOSPMV_UNSUPPORTED, "transposed");
-  expect_failure(autospmv_spmv(context_, matrix_, op, nullptr, x.data(), nullptr, y.data(), nullptr),
-                 AUTOSPMV_UNSUPPORTED, "transposed");
+  EXPECT_EQ(autospmv_plan(context_, matrix_, op), AUTOSPMV_OK);
+  EXPECT_EQ(autospmv_spmv(context_, matrix_, op, nullptr, x.data(), nullptr, y.data(), nullptr), AUTOSPMV_OK);
+  EXPECT_EQ(y, (std::vector<double>{2, 6, 1}));
+  EXPECT_EQ(autospmv_spmv(context_, matrix_, op, &alpha, x.data(), &beta, y.data(), nullptr), AUTOSPMV_OK);
+  EXPECT_EQ(y, (std::vector<double>{24, 72, 12}));
+  EXPECT_EQ(autospmv_explain(context_, matrix_, op, nullptr, &size), AUTOSPMV_OK);
+  std::string json(size, ' ');
+  EXPECT_EQ(autospmv_explain(context_, matrix_, op, json.data(), &size), AUTOSPMV_OK);
+  EXPECT_NE(json.find("\"transposed\":true,\"rows\":3,\"columns\":2"), std::string::npos) << json;
 }
 
 /// A number that C may pass as an enumeration, and that C++ can not even make.

@@ -65,20 +65,23 @@ class GuardedVector {
 // One scenario on one device: what all formats share.
 template <class T>
 struct Case {
-  Case(const Scenario<T>& scenario, const Device& on) : device(on) {
+  Case(const Scenario<T>& scenario, const Device& on, Operation op = Operation::plain) : device(on) {
     const auto source = scenario.make();
     matrix = std::make_unique<Matrix<T>>(
         Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, source.values));
-    view = data_of(*matrix).on(device);
-    x = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
-    x_copy = Array<T>::copy_of(make_x<T>(source.cols, scenario.x, 3), device);
-    y0 = make_x<T>(source.rows, Entries::finite, 5);
+    operand = detail::Access::state_of(*matrix)->data;
+    if (op == Operation::transposed) operand = MatrixData<T>::transposed(operand, device);
+    view = operand->on(device);
+    x = Array<T>::copy_of(make_x<T>(view.cols, scenario.x, 3), device);
+    x_copy = Array<T>::copy_of(make_x<T>(view.cols, scenario.x, 3), device);
+    y0 = make_x<T>(view.rows, Entries::finite, 5);
     features = extract_features(view, device);
     special_x = scenario.x != Entries::finite;
   }
 
   Device device;
   std::unique_ptr<Matrix<T>> matrix;
+  std::shared_ptr<const MatrixData<T>> operand;
   CsrView<T> view;
   Array<T> x;
   Array<T> x_copy;
@@ -171,7 +174,8 @@ void expect_conformance(const Format<T>& format, const Case<T>& on, const Params
 }
 
 template <class T>
-void expect_conformance(const std::string& format_name, const std::string& scenario_name) {
+void expect_conformance(const std::string& format_name, const std::string& scenario_name,
+                        Operation op = Operation::plain) {
   const auto* format = find_format<T>(format_name);
   ASSERT_NE(format, nullptr);
   for (const auto& scenario : scenarios<T>()) {
@@ -179,7 +183,7 @@ void expect_conformance(const std::string& format_name, const std::string& scena
     for (const auto& device : devices()) {
       SCOPED_TRACE(std::string(name_of(device.backend)) + " " + std::string(value_type_name<T>()));
       if (!format->info().runs_on(device.backend)) continue;
-      const Case<T> on(scenario, device);
+      const Case<T> on(scenario, device, op);
       Verifier<T> verifier(on.view, device, 7);
       for (const auto& params : format->params(on.features, device).combinations()) {
         expect_conformance(*format, on, params, verifier);
@@ -192,6 +196,9 @@ class Conformance : public ::testing::TestWithParam<std::tuple<std::string, std:
 
 TEST_P(Conformance, Float) { expect_conformance<float>(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 TEST_P(Conformance, Double) { expect_conformance<double>(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+TEST_P(Conformance, Transposed) {
+  expect_conformance<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), Operation::transposed);
+}
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;

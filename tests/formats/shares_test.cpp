@@ -10,10 +10,10 @@
 
 #include "core/machine/array.hpp"
 #include "core/matrix/matrix_data.hpp"
+#include "core/matrix/nonzeros.hpp"
 #include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/common/kernels/equal_shares.hpp"
-#include "formats/common/kernels/nonzeros.hpp"
 #include "formats/csr/csr5/csr5.hpp"
 #include "formats/format.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -33,7 +33,7 @@ HostCsr<double> uneven_matrix() {
 
 std::vector<std::int32_t> rows_of(const HostCsr<double>& matrix) {
   std::vector<std::int32_t> row_of(matrix.col_idx.size());
-  formats::host::expand_rows(matrix.row_ptr.data(), matrix.rows, row_of.data());
+  expand_rows(matrix.row_ptr.data(), matrix.rows, matrix.nnz(), row_of.data());
   return row_of;
 }
 
@@ -60,7 +60,7 @@ TEST(Shares, NonzerosAreSortedByColumnStably) {
     std::iota(expected.begin(), expected.end(), static_cast<std::uint32_t>(first));
     std::stable_sort(expected.begin(), expected.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return columns[a] < columns[b]; });
-    EXPECT_EQ(formats::host::sort_by_column(columns.data(), first, last, cols), expected) << cols;
+    EXPECT_EQ(sort_by_column(columns.data(), first, last, cols), expected) << cols;
   }
 }
 

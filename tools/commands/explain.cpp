@@ -69,14 +69,17 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
 }
 
 template <Scalar T>
-Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, ProgressLine& progress) {
-  const auto tuned =
-      progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
+Explanation explain(const LoadedMatrix<T>& loaded, Operation op, const Context& context, ProgressLine& progress) {
+  const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
+    how.op = op;
+    return tune(loaded.matrix, context, how);
+  });
   Explanation explanation;
-  explanation.record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
+  explanation.record = record_of(summary_of(loaded.label, loaded.matrix, op), tuned);
   const auto& choice = explanation.record.choice;
   explanation.choice_total = total_seconds(explanation.record.measurement, context.limits());
-  const auto view = data_of(loaded.matrix).on(service_of(context).device());
+  const auto& matrix = *tuned.plan->matrix();
+  const auto view = matrix.on(service_of(context).device());
   const auto next = [&](const auto& suits) -> std::optional<TrialRecord> {
     for (const auto& trial : tuned.trials) {
       const auto said = as_format_says<T>(trial, service_of(context).device());
@@ -91,7 +94,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, const Context& context, Progr
   const auto& device = service_of(context).device();
   const auto features = tuned.features ? *tuned.features : extract_features(view, device);
   const auto history = service_of(context).history<T>();
-  const auto predictor = history->near(features, data_of(loaded.matrix).fingerprint());
+  const auto predictor = history->near(features, matrix.fingerprint());
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = history->matrices();
@@ -270,7 +273,7 @@ int explain_all(const Options& options) {
   const Context context(context_options(options));
   ProgressLine progress(options.quiet);
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    const auto explanation = explain(loaded, context, progress);
+    const auto explanation = explain(loaded, options.op, context, progress);
     if (options.json) {
       print_json(explain_json(explanation, context));
     } else {

@@ -89,9 +89,10 @@ int tune_all(const Options& options) {
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
       how.only = options.only;
+      how.op = options.op;
       return tune(loaded.matrix, context, how);
     });
-    const auto record = record_of(summary_of(loaded.label, loaded.matrix), tuned);
+    const auto record = record_of(summary_of(loaded.label, loaded.matrix, options.op), tuned);
     if (options.json) {
       print_json(to_json(record, service_of(context).device(), service_of(context).copy_bandwidth()));
     } else {

@@ -23,8 +23,12 @@ struct MatrixSummary {
 };
 
 template <Scalar T>
-MatrixSummary summary_of(const std::string& label, const Matrix<T>& matrix) {
-  return {label, matrix.rows(), matrix.cols(), matrix.nnz(), std::string(value_type_name<T>()), sizeof(T)};
+MatrixSummary summary_of(const std::string& label, const Matrix<T>& matrix, Operation op = Operation::plain) {
+  const std::string type(value_type_name<T>());
+  if (op == Operation::transposed) {
+    return {label + transposed_suffix, matrix.cols(), matrix.rows(), matrix.nnz(), type, sizeof(T)};
+  }
+  return {label, matrix.rows(), matrix.cols(), matrix.nnz(), type, sizeof(T)};
 }
 
 /// "cant: 62451 x 62451, 4007383 nonzeros, double".

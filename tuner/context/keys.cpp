@@ -32,6 +32,8 @@ TrialKey key_of(const MatrixData<T>& matrix, const Device& device) {
   auto key = key_of_machine(device);
   key.pattern = matrix.fingerprint();
   key.value_type = kind_of_values(matrix.on(device), device);
+  // A transposed matrix of the same pattern is the same matrix to whoever chooses a format.
+  if (matrix.operation() == Operation::transposed && matrix.has_own_pattern()) key.operation = std::string("t");
   return key;
 }
 

@@ -94,10 +94,10 @@ int number_of(const Enumeration& value) {
   return number;
 }
 
-void check(const autospmv_op& op) {
+Operation operation_of(const autospmv_op& op) {
   const int number = number_of(op);
-  if (number == AUTOSPMV_PLAIN) return;
-  if (number == AUTOSPMV_TRANSPOSED) throw Unsupported("this version has no transposed products");
+  if (number == AUTOSPMV_PLAIN) return Operation::plain;
+  if (number == AUTOSPMV_TRANSPOSED) return Operation::transposed;
   throw InvalidArgument("no such operation: " + std::to_string(number));
 }
 
@@ -219,12 +219,14 @@ Matrix<T> make_matrix(const CsrArguments& csr, int offsets, int columns) {
 }
 
 template <class T>
-void multiply(const Context& context, const Matrix<T>& matrix, const void* alpha, const void* x, const void* beta,
-              void* y, Stream stream) {
-  SpmvOptions<T> options{.stream = stream, .context = &context};
+void multiply(const Context& context, const Matrix<T>& matrix, Operation op, const void* alpha, const void* x,
+              const void* beta, void* y, Stream stream) {
+  SpmvOptions<T> options{.stream = stream, .context = &context, .op = op};
   if (alpha != nullptr) options.alpha = *static_cast<const T*>(alpha);
   if (beta != nullptr) options.beta = *static_cast<const T*>(beta);
-  auto_spmv(matrix, array<const T>(x, matrix.cols(), "x"), array<T>(y, matrix.rows(), "y"), options);
+  const bool transposed = op == Operation::transposed;
+  auto_spmv(matrix, array<const T>(x, transposed ? matrix.rows() : matrix.cols(), "x"),
+            array<T>(y, transposed ? matrix.cols() : matrix.rows(), "y"), options);
 }
 
 }  // namespace
@@ -288,8 +290,8 @@ void autospmv_matrix_destroy(autospmv_matrix* matrix) { delete matrix; }
 autospmv_status autospmv_plan(autospmv_context* context, autospmv_matrix* matrix, autospmv_op op) {
   return guarded([&] {
     const auto& typed = given(matrix, "matrix").matrix;
-    check(op);
-    std::visit([&](const auto& known) { (void)kept_plan(known, context_of(context)); }, typed);
+    const auto operation = operation_of(op);
+    std::visit([&](const auto& known) { (void)kept_plan(known, context_of(context), operation); }, typed);
   });
 }
 
@@ -297,9 +299,12 @@ autospmv_status autospmv_spmv(autospmv_context* context, autospmv_matrix* matrix
                               const void* x, const void* beta, void* y, void* stream) {
   return guarded([&] {
     const auto& typed = given(matrix, "matrix").matrix;
-    check(op);
-    std::visit([&](const auto& known) { multiply(context_of(context), known, alpha, x, beta, y, stream_of(stream)); },
-               typed);
+    const auto operation = operation_of(op);
+    std::visit(
+        [&](const auto& known) {
+          multiply(context_of(context), known, operation, alpha, x, beta, y, stream_of(stream));
+        },
+        typed);
   });
 }
 
@@ -308,8 +313,9 @@ autospmv_status autospmv_explain(autospmv_context* context, autospmv_matrix* mat
   return guarded([&] {
     const auto& typed = given(matrix, "matrix").matrix;
     auto& room = given(size, "size");
-    check(op);
-    const auto text = std::visit([&](const auto& known) { return explain(known, context_of(context)).json(); }, typed);
+    const auto operation = operation_of(op);
+    const auto text =
+        std::visit([&](const auto& known) { return explain(known, context_of(context), operation).json(); }, typed);
     const auto needed = text.size() + 1;
     const auto had = std::exchange(room, needed);
     if (json == nullptr) return;

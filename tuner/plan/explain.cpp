@@ -124,6 +124,7 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   const auto& origin = plan.origin();
   Explanation explanation;
   explanation.device = origin.key.device;
+  explanation.op = plan.matrix()->operation();
   explanation.rows = plan.matrix()->rows();
   explanation.cols = plan.matrix()->cols();
   explanation.nnz = plan.matrix()->nnz();
@@ -160,7 +161,8 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
 std::string Explanation::text() const {
   std::ostringstream out;
   out.precision(3);
-  out << rows << " x " << cols << ", " << nnz << " nonzeros, " << printable(device) << '\n';
+  out << rows << " x " << cols << (op == Operation::transposed ? " by transposition, " : ", ") << nnz << " nonzeros, "
+      << printable(device) << '\n';
   out << "choice      " << named(choice) << ", " << source << (settled ? "" : ", still tuned online") << '\n';
   if (!passed_over.empty()) out << "            " << passed_over << '\n';
   out << "memory      " << bytes_per_nonzero << " bytes a nonzero and product, x and y included; " << choice.bytes
@@ -196,6 +198,7 @@ std::string Explanation::text() const {
 
 std::string Explanation::json() const {
   Json json = {{"device", device},
+               {"transposed", op == Operation::transposed},
                {"rows", rows},
                {"columns", cols},
                {"nonzeros", nnz},

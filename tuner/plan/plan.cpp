@@ -9,6 +9,7 @@
 #include "core/machine/array.hpp"
 #include "core/machine/shortage.hpp"
 #include "formats/csr/csr_rows.hpp"
+#include "formats/csr/csr_transposed.hpp"
 #include "tuner/plan/plan_state.hpp"
 #include "tuner/plan/tuner.hpp"
 
@@ -23,17 +24,22 @@ void check_length(const char* name, std::size_t length, std::int64_t wanted) {
   }
 }
 
-// The product that takes no memory: plain CSR from the matrix's own arrays. False where x and y do not lie beside them.
+// The product that takes no memory: plain CSR from the matrix's own arrays, column by column where it is transposed.
+// False where x and y do not lie beside them.
 template <class T>
-bool multiply_without_plan(const MatrixData<T>& matrix, std::span<const T> x, std::span<T> y,
+bool multiply_without_plan(const MatrixData<T>& matrix, Operation op, std::span<const T> x, std::span<T> y,
                            const ApplyOptions<T>& options) {
   const auto place = matrix.home();
   const auto memory = options.memory ? *options.memory : memory_at(y.data());
   if ((memory == Memory::device) != (place.backend == Backend::cuda)) return false;
   const auto values = matrix.hold_values();
   const DeviceScope scope(place);
-  const formats::CsrRowsOperator<T> plain(matrix.on(place), {}, place);
-  plain.apply(options.alpha, x.data(), options.beta, y.data(), options.stream);
+  const auto view = matrix.on(place);
+  if (op == Operation::transposed) {
+    formats::multiply_transposed(view, options.alpha, x.data(), options.beta, y.data(), place, options.stream);
+  } else {
+    formats::CsrRowsOperator<T>(view, {}, place).apply(options.alpha, x.data(), options.beta, y.data(), options.stream);
+  }
   return true;
 }
 
@@ -137,7 +143,9 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
     if (!x.empty() && !options.memory && memory_at(x.data()) == Memory::device) {
       throw InvalidArgument("x and y must lie in the same memory");
     }
-    if (multiply_staged(x, y, options) || multiply_without_plan(*matrix_, x, y, options)) return;
+    if (multiply_staged(x, y, options) ||
+        multiply_without_plan(matrix_->original(), matrix_->operation(), x, y, options))
+      return;
     throw OutOfMemory("out of memory: the device has none for x and y, and the matrix lies there too");
   } else if (place_.backend == Backend::host && memory == Memory::device) {
     throw InvalidArgument("x and y lie in device memory, but the plan's products run on the host");
@@ -188,8 +196,8 @@ const char* version() { return AUTOSPMV_VERSION; }
 
 template <Scalar T>
 Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOptions& options) {
-  if (options.op == Operation::transposed) throw Unsupported("transposed products are not there in this version");
   TuneOptions how;
+  how.op = options.op;
   how.label = options.label;
   // Who makes a plan waits for it, and wants the best.
   const auto kept = service_of(context).effort();
@@ -202,23 +210,24 @@ Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOpt
 }
 
 template <Scalar T>
-Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context) {
-  return detail::Access::handle_of<Plan<T>>(plan_for(matrix, context));
+Plan<T> kept_plan(const Matrix<T>& matrix, const Context& context, Operation op) {
+  return detail::Access::handle_of<Plan<T>>(plan_for(matrix, context, op));
 }
 
 template <Scalar T>
 void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>> x,
                std::type_identity_t<std::span<T>> y, const SpmvOptions<std::type_identity_t<T>>& options) {
   // Before a plan is made: it may take long.
-  check_length("x", x.size(), matrix.cols());
-  check_length("y", y.size(), matrix.rows());
+  const bool transposed = options.op == Operation::transposed;
+  check_length("x", x.size(), transposed ? matrix.rows() : matrix.cols());
+  check_length("y", y.size(), transposed ? matrix.cols() : matrix.rows());
   if (y.empty()) return;
   const ApplyOptions<T> how{options.alpha, options.beta, options.stream, options.memory};
   std::shared_ptr<detail::PlanState<T>> plan;
   try {
-    plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance());
+    plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance(), options.op);
   } catch (const std::exception&) {
-    if (shortage_in_hand() == nullptr || !multiply_without_plan<T>(data_of(matrix), x, y, how)) throw;
+    if (shortage_in_hand() == nullptr || !multiply_without_plan<T>(data_of(matrix), options.op, x, y, how)) throw;
     return;
   }
   plan->multiply(x, y, how);
@@ -226,7 +235,7 @@ void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>>
 
 #define AUTOSPMV_PRODUCT(T)                                                           \
   template Plan<T> make_plan(const Matrix<T>&, const Context&, const PlanOptions&);   \
-  template Plan<T> kept_plan(const Matrix<T>&, const Context&);                       \
+  template Plan<T> kept_plan(const Matrix<T>&, const Context&, Operation);            \
   template void auto_spmv(const Matrix<T>&, std::type_identity_t<std::span<const T>>, \
                           std::type_identity_t<std::span<T>>, const SpmvOptions<T>&);
 AUTOSPMV_PRODUCT(float)

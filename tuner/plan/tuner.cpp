@@ -13,6 +13,13 @@ namespace autospmv {
 
 namespace {
 
+// What is multiplied by: the matrix, or, where the device has memory for that, the matrix transposed.
+template <class T>
+std::shared_ptr<const MatrixData<T>> operand_of(const Matrix<T>& matrix, Operation op, Place place) {
+  const std::shared_ptr<const MatrixData<T>> data = detail::Access::state_of(matrix)->data;
+  return op == Operation::plain ? data : MatrixData<T>::transposed(data, place);
+}
+
 // As many candidates at a time as fit into half of the free memory; each batch is measured in interleaved rounds. With
 // service.tuning() held.
 template <class T>
@@ -79,10 +86,13 @@ template <class T>
 Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& service, const TuneOptions& options) {
   const DeviceScope scope(service->device());
   const auto& state = detail::Access::state_of(matrix);
-  auto tuned = Tuning<T>(state->data, service, options, with_baselines<T>(options.only, service->device())).tune();
+  auto tuned = Tuning<T>(operand_of(matrix, options.op, service->device()), service, options,
+                         with_baselines<T>(options.only, service->device()))
+                   .tune();
   const auto keep = [&] {
-    if (state->plans->find(service.get()) == nullptr) service->remember(state->plans);
-    state->plans->put(service.get(), tuned.plan);
+    const auto& plans = state->kept_plans(options.op);
+    if (plans->find(service.get()) == nullptr) service->remember(plans);
+    plans->put(service.get(), tuned.plan);
   };
   // What cannot be kept is made again by the next product.
   if (options.keep) unless_short(keep, [](const char* /*shortage*/) {});
@@ -90,8 +100,9 @@ Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& ser
 }
 
 template <class T>
-std::shared_ptr<detail::PlanState<T>> find_plan(const Matrix<T>& matrix, const Service& service) {
-  return std::static_pointer_cast<detail::PlanState<T>>(detail::Access::state_of(matrix)->plans->find(&service));
+std::shared_ptr<detail::PlanState<T>> find_plan(const Matrix<T>& matrix, const Service& service, Operation op) {
+  const auto& plans = detail::Access::state_of(matrix)->kept_plans(op);
+  return std::static_pointer_cast<detail::PlanState<T>>(plans->find(&service));
 }
 
 }  // namespace
@@ -105,13 +116,14 @@ Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions
 }
 
 template <Scalar T>
-std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context) {
+std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context, Operation op) {
   const auto& service = shared_service_of(context);
-  if (auto kept = find_plan(matrix, *service)) return kept;
+  if (auto kept = find_plan(matrix, *service, op)) return kept;
   const std::scoped_lock lock(service->tuning());
   // Another thread may have made it meanwhile.
-  if (auto kept = find_plan(matrix, *service)) return kept;
+  if (auto kept = find_plan(matrix, *service, op)) return kept;
   TuneOptions options;
+  options.op = op;
   options.report = false;
   return tune_alone(matrix, service, options).plan;
 }
@@ -123,11 +135,11 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
   check_choices<T>(only, service->device());
   const std::scoped_lock lock(service->tuning());
   const DeviceScope scope(service->device());
-  return bench_alone(*detail::Access::state_of(matrix)->data, *service, only, options);
+  return bench_alone(*operand_of(matrix, options.op, service->device()), *service, only, options);
 }
 
 #define AUTOSPMV_TUNER(T)                                                                                     \
-  template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&);                  \
+  template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&, Operation);       \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                               \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<FormatChoice>&, \
                                           const TuneOptions&);

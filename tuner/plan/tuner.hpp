@@ -28,6 +28,7 @@ struct Progress {
 };
 
 struct TuneOptions {
+  Operation op = Operation::plain;
   std::string label = {};  ///< remembered with the matrix, for people
   std::function<void(const Progress&)> progress = {};
   std::optional<Effort> effort = {};  ///< none: the context's
@@ -57,6 +58,9 @@ struct StepTimes {
   [[nodiscard]] double total() const { return fingerprint + lookup + features + prediction + trials + conversion; }
 };
 
+/// After the label of a matrix whose transposed pattern is another one.
+inline constexpr const char* transposed_suffix = " transposed";
+
 /// What came out of it.
 template <class T>
 struct Tuned {
@@ -85,7 +89,8 @@ Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions
 
 /// The plan that the matrix keeps for this context, made now if there is none yet.
 template <Scalar T>
-std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context);
+std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context,
+                                               Operation op = Operation::plain);
 
 /// Measures every admitted candidate to the end, warm and cold, records all of it, refused ones with their reasons,
 /// and returns it, in the order of the prospects. `only`, where not empty, names the candidates to measure. Throws

@@ -257,7 +257,9 @@ void Tuning<T>::recheck() {
 
 template <class T>
 MatrixRecord Tuning<T>::describe() const {
-  MatrixRecord record{options_.label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}};
+  const bool is_another = matrix_->operation() == Operation::transposed && matrix_->has_own_pattern();
+  const auto label = is_another && !options_.label.empty() ? options_.label + transposed_suffix : options_.label;
+  MatrixRecord record{label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}};
   if (result_.features) record.features = record_of(*result_.features);
   return record;
 }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/machine/on_backend.hpp"
+#include "core/matrix/nonzeros.hpp"
 #include "formats/columns/family.hpp"
 #include "formats/columns/host.hpp"
-#include "formats/common/kernels/nonzeros.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
@@ -23,8 +23,7 @@ Panel<T> make_panel(const CsrView<T>& matrix, Share rows, const std::int32_t* ro
   const auto first_of = [&](std::int64_t row) {
     return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) { return static_cast<std::int64_t>(row_ptr[row]); });
   };
-  const auto source =
-      formats::host::sort_by_column(matrix.col_idx, first_of(rows.first), first_of(rows.last), matrix.cols);
+  const auto source = sort_by_column(matrix.col_idx, first_of(rows.first), first_of(rows.last), matrix.cols);
   std::vector<std::int32_t> columns;
   std::vector<std::int64_t> col_ptr;
   for (std::size_t entry = 0; entry < source.size(); ++entry) {
@@ -81,7 +80,7 @@ Panels<T> transpose(const CsrView<T>& matrix, const Params& params, const Device
       device,
       [&] {
         Array<std::int32_t> row_of(static_cast<std::size_t>(matrix.nnz), Place{});
-        formats::host::expand_rows(matrix.row_ptr, matrix.rows, row_of.data());
+        expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of.data());
         panels.make_on_host(matrix, static_cast<int>(params["panels"]) * std::max(1, device.multiprocessors),
                             [&](Share rows) { return host::make_panel(matrix, rows, row_of.data()); });
       },

@@ -1,11 +1,11 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/nonzeros.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/columns/csc/csc.hpp"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/kernel.cuh"
-#include "formats/common/kernels/nonzeros.hpp"
 #include "formats/common/kernels/vectors.hpp"
 
 namespace autospmv::formats::csc::device {
@@ -51,15 +51,14 @@ Panel<T> transpose(const CsrView<T>& matrix, Place place, Stream stream) {
   panel.last_row = matrix.rows;
   if (matrix.nnz == 0) return panel;
   const auto entries = static_cast<std::size_t>(matrix.nnz);
-  auto sorted = formats::device::sort_by_column(matrix.col_idx, matrix.nnz, matrix.cols, place, stream);
+  auto sorted = cuda::sort_by_column(matrix.col_idx, matrix.nnz, matrix.cols, place, stream);
   panel.col_ptr = std::move(sorted.first_of);
   panel.source = std::move(sorted.nonzeros);
   Array<std::int32_t> row_of(entries, place);
-  formats::device::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of.data(), stream);
+  cuda::expand_rows(matrix.row_ptr, matrix.rows, matrix.nnz, row_of.data(), stream);
   panel.rows = Array<std::int32_t>(entries, place);
-  formats::device::gather(static_cast<const std::int32_t*>(row_of.data()),
-                          static_cast<const std::uint32_t*>(panel.source.data()), panel.rows.data(), matrix.nnz,
-                          stream);
+  cuda::gather(static_cast<const std::int32_t*>(row_of.data()), static_cast<const std::uint32_t*>(panel.source.data()),
+               panel.rows.data(), matrix.nnz, stream);
   panel.values = Array<T>(entries, place);
   return panel;
 }

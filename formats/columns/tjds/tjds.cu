@@ -6,7 +6,6 @@
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/each_nonzero.cuh"
 #include "formats/common/kernels/kernel.cuh"
-#include "formats/common/kernels/nonzeros.hpp"
 #include "formats/common/kernels/vectors.hpp"
 #include "formats/sliced/convert.hpp"
 

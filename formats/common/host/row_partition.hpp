@@ -7,21 +7,8 @@
 #include <cstdint>
 
 #include "core/machine/parallel.hpp"
-#include "core/search.hpp"
 
 namespace autospmv::formats {
-
-/// The rows of one share of several: those whose first nonzero lies in its share of nnz + rows, so that neither a few
-/// long rows nor many empty ones make one share slow. `row_ptr` may count anything that costs alike.
-template <class Offset>
-Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
-  const auto first_row_from = [&](std::int64_t work) {
-    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
-  };
-  const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
-  const auto [first, last] = share_of(work, share, shares);
-  return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
-}
 
 /// Who takes which of some parts of equal work: each thread its own first, which are in its caches since the last
 /// product, then what others have not begun. Equal work is not equal time where x is scattered or a core is busy with

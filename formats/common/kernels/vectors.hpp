@@ -11,8 +11,4 @@ namespace autospmv::formats::device {
 template <class T>
 void scale(T beta, T* y, std::int64_t size, Stream stream);
 
-/// out[i] = from[source[i]], for size elements: values in another order, or x with its elements renumbered.
-template <class T, class Index>
-void gather(const T* from, const Index* source, T* out, std::int64_t size, Stream stream);
-
 }  // namespace autospmv::formats::device

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/cuda/nonzeros.hpp"
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
-#include "formats/common/kernels/vectors.hpp"
 
 namespace autospmv::formats {
 
@@ -61,7 +61,7 @@ void HubColumns<T>::reorder(const T* x, Array<T>& reordered, Stream stream) cons
   auto* to = reordered.data();
   on_backend(
       order_.place(), [&] { parallel_for(size, [=](std::int64_t i) { to[i] = x[order[i]]; }); },
-      [&] { device::gather(x, order, to, size, stream); });
+      [&] { cuda::gather(x, order, to, size, stream); });
 }
 
 template class HubColumns<float>;

@@ -1,8 +1,8 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/nonzeros.hpp"
 #include "core/cuda/threads.cuh"
-#include "formats/common/kernels/vectors.hpp"
 #include "formats/csr/csr_merge/hub_columns.hpp"
 
 namespace autospmv::formats::device {
@@ -70,7 +70,7 @@ Array<std::int32_t> renumber(const std::int32_t* columns, std::int64_t nnz, std:
   const auto size = static_cast<std::int64_t>(order.size());
   number_kernel<<<cuda::grid_for(size), cuda::default_block, 0, stream.handle>>>(order.data(), size, number.data());
   cuda::check_launch();
-  gather(static_cast<const std::int32_t*>(number.data()), columns, renumbered.data(), nnz, stream);
+  cuda::gather(static_cast<const std::int32_t*>(number.data()), columns, renumbered.data(), nnz, stream);
   return renumbered;
 }
 

@@ -9,8 +9,8 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/launch.hpp"
+#include "core/cuda/nonzeros.hpp"
 #include "core/cuda/threads.cuh"
-#include "formats/common/kernels/vectors.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
@@ -36,7 +36,7 @@ struct CscStorage {
     return descriptor;
   }
   bool refresh(const CsrView<T>& from, Stream stream) {
-    device::gather(from.values, positions.data(), values.data(), static_cast<std::int64_t>(values.size()), stream);
+    cuda::gather(from.values, positions.data(), values.data(), static_cast<std::int64_t>(values.size()), stream);
     return true;
   }
   [[nodiscard]] std::int64_t bytes() const {
@@ -95,7 +95,7 @@ CscStorage<T> transposed(const CsrView<T>& matrix, const cusparse::Library& libr
                         Array<std::int32_t>(nnz, place),
                         Array<T>(nnz, place),
                         std::move(sorted.positions)};
-  device::gather(row_of.data(), storage.positions.data(), storage.rows.data(), matrix.nnz, stream);
+  cuda::gather(row_of.data(), storage.positions.data(), storage.rows.data(), matrix.nnz, stream);
   storage.refresh(matrix, stream);
   return storage;
 }

@@ -170,6 +170,43 @@ TYPED_TEST(ChangingValues, AreSeenWholeByAnyThread) {
   EXPECT_GT(tried, 40);
 }
 
+TYPED_TEST(ChangingValues, AreSeenWholeByTransposedProducts) {
+  using T = TypeParam;
+  const auto source = small_matrix<T>();
+  const Versions<T> versions(source);
+  const Context context(host_options());
+  const auto plan_of = [&](const Matrix<T>& matrix) {
+    return make_plan(matrix, context, {.effort = Effort::cached, .op = Operation::transposed});
+  };
+  auto matrix = Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, versions.values(0));
+  std::vector<std::vector<T>> products;
+  for (std::size_t version = 0; version < 6; ++version) {
+    const auto& values = versions.values(version);
+    auto& y = products.emplace_back(static_cast<std::size_t>(source.cols));
+    plan_of(Matrix<T>::from_csr(source.rows, source.cols, source.row_ptr, source.col_idx, values))(versions.x(), y);
+  }
+  const auto plan = plan_of(matrix);
+  std::atomic<int> wrong = 0;
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    std::vector<T> y(products.front().size());
+    while (!done) {
+      plan(versions.x(), y);
+      wrong += std::find(products.begin(), products.end(), y) != products.end() ? 0 : 1;
+      std::this_thread::yield();
+    }
+  });
+  std::vector<T> y(products.front().size());
+  for (std::size_t u = 1; u <= static_cast<std::size_t>(updates()); ++u) {
+    matrix.update_values(versions.values(u));
+    plan(versions.x(), y);
+    wrong += y == products[u % products.size()] ? 0 : 1;
+  }
+  done = true;
+  other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TYPED_TEST(ChangingValues, ThatDoNotFitMoveThePlan) {
   using T = TypeParam;
   const auto source = small_matrix<T>();

@@ -112,12 +112,6 @@ TEST(Plan, ExplainsItself) {
   EXPECT_TRUE(alone.candidates.empty());
 }
 
-TEST(Plan, OfATransposedMatrixIsRefused) {
-  const Context context(host_options());
-  const auto matrix = make_matrix<double>("gen:pde:4");
-  EXPECT_THROW(make_plan(matrix, context, {.op = Operation::transposed}), Unsupported);
-}
-
 TEST(Context, TakesADeviceThatIsThere) {
   auto options = host_options();
   options.device = Place{Backend::cuda, 4711};

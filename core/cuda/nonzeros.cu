@@ -1,4 +1,4 @@
-#include "formats/common/kernels/nonzeros.hpp"
+#include "core/cuda/nonzeros.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include "core/cuda/warp_search.cuh"
 #include "core/search.hpp"
 
-namespace autospmv::formats::device {
+namespace autospmv::cuda {
 
 namespace {
 
@@ -25,10 +25,10 @@ __global__ void expand_rows_kernel(const Offset* row_ptr, std::int64_t rows, std
   __shared__ std::int64_t ends[2];
   const auto first = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x * items);
   const auto last = min(nnz, first + static_cast<std::int64_t>(blockDim.x * items));
-  const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
   if (warp < 2) {
-    const auto end = cuda::part_of_by_warp(row_ptr, rows, warp == 0 ? first : last - 1);
-    if (threadIdx.x % cuda::warp_size == 0) ends[warp] = end;
+    const auto end = part_of_by_warp(row_ptr, rows, warp == 0 ? first : last - 1);
+    if (threadIdx.x % warp_size == 0) ends[warp] = end;
   }
   __syncthreads();
   const auto first_row = ends[0];
@@ -48,7 +48,7 @@ __global__ void expand_rows_kernel(const Offset* row_ptr, std::int64_t rows, std
 
 __global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::uint32_t* keys,
                                  std::uint32_t* nonzeros) {
-  const auto k = cuda::global_thread();
+  const auto k = global_thread();
   if (k >= nnz) return;
   keys[k] = static_cast<std::uint32_t>(col_idx[k]);
   nonzeros[k] = static_cast<std::uint32_t>(k);
@@ -57,7 +57,7 @@ __global__ void sort_keys_kernel(const std::int32_t* col_idx, std::int64_t nnz, 
 // first_of[c] = how many sorted keys are less than c.
 __global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nnz, std::int64_t cols,
                                       std::int64_t* first_of) {
-  const auto column = cuda::global_thread();
+  const auto column = global_thread();
   if (column > cols) return;
   std::int64_t low = 0;
   std::int64_t high = nnz;
@@ -72,30 +72,53 @@ __global__ void column_offsets_kernel(const std::uint32_t* keys, std::int64_t nn
   first_of[column] = low;
 }
 
+template <class T, class Index>
+__global__ void gather_kernel(const T* from, const Index* source, T* out, std::int64_t size) {
+  const auto i = global_thread();
+  if (i < size) out[i] = from[source[i]];
+}
+
 }  // namespace
 
 void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of, Stream stream) {
   if (nnz == 0) return;
   with_offsets(row_ptr, [&](const auto* offsets) {
-    expand_rows_kernel<<<cuda::grid_for((nnz + items - 1) / items), cuda::default_block, 0, stream.handle>>>(
-        offsets, rows, nnz, row_of);
+    expand_rows_kernel<<<grid_for((nnz + items - 1) / items), default_block, 0, stream.handle>>>(offsets, rows, nnz,
+                                                                                                 row_of);
   });
-  cuda::check_launch();
+  check_launch();
 }
 
 ByColumn sort_by_column(const std::int32_t* col_idx, std::int64_t nnz, std::int64_t cols, Place place, Stream stream) {
   Array<std::uint32_t> keys(static_cast<std::size_t>(nnz), place);
   ByColumn sorted{Array<std::uint32_t>(static_cast<std::size_t>(nnz), place),
                   Array<std::int64_t>(static_cast<std::size_t>(cols) + 1, place)};
-  sort_keys_kernel<<<cuda::grid_for(nnz), cuda::default_block, 0, stream.handle>>>(col_idx, nnz, keys.data(),
-                                                                                   sorted.nonzeros.data());
-  cuda::check_launch();
+  sort_keys_kernel<<<grid_for(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, keys.data(),
+                                                                       sorted.nonzeros.data());
+  check_launch();
   const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(cols - 1))));
-  cuda::sort_pairs(keys, sorted.nonzeros, key_bits, stream);
-  column_offsets_kernel<<<cuda::grid_for(cols + 1), cuda::default_block, 0, stream.handle>>>(keys.data(), nnz, cols,
-                                                                                             sorted.first_of.data());
-  cuda::check_launch();
+  sort_pairs(keys, sorted.nonzeros, key_bits, stream);
+  column_offsets_kernel<<<grid_for(cols + 1), default_block, 0, stream.handle>>>(keys.data(), nnz, cols,
+                                                                                 sorted.first_of.data());
+  check_launch();
   return sorted;
 }
 
-}  // namespace autospmv::formats::device
+template <class T, class Index>
+void gather(const T* from, const Index* source, T* out, std::int64_t size, Stream stream) {
+  if (size == 0) return;
+  gather_kernel<<<grid_for(size), default_block, 0, stream.handle>>>(from, source, out, size);
+  check_launch();
+}
+
+#define AUTOSPMV_GATHER(T)                                                        \
+  template void gather(const T*, const std::int32_t*, T*, std::int64_t, Stream);  \
+  template void gather(const T*, const std::uint32_t*, T*, std::int64_t, Stream); \
+  template void gather(const T*, const std::int64_t*, T*, std::int64_t, Stream);
+AUTOSPMV_GATHER(float)
+AUTOSPMV_GATHER(double)
+#undef AUTOSPMV_GATHER
+template void gather(const std::int32_t*, const std::uint32_t*, std::int32_t*, std::int64_t, Stream);
+template void gather(const std::int32_t*, const std::int32_t*, std::int32_t*, std::int64_t, Stream);
+
+}  // namespace autospmv::cuda

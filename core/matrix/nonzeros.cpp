@@ -1,19 +1,19 @@
-#include "formats/common/kernels/nonzeros.hpp"
+#include "core/matrix/nonzeros.hpp"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
-#include "formats/common/host/row_partition.hpp"
+#include "core/machine/parallel.hpp"
 
-namespace autospmv::formats::host {
+namespace autospmv {
 
-void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int32_t* row_of) {
+void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of) {
   with_offsets(row_ptr, [&](const auto* offsets) {
-    if (rows == 0) return;
-    for_each_share(offsets, rows, [&](Share share) {
-      for (auto row = share.first; row < share.last; ++row) {
+    parallel_region(nnz + rows, [&](int thread, int threads) {
+      const auto [first, last] = rows_of_share(offsets, rows, thread, threads);
+      for (auto row = first; row < last; ++row) {
         std::fill(row_of + offsets[row], row_of + offsets[row + 1], static_cast<std::int32_t>(row));
       }
     });
@@ -42,4 +42,4 @@ std::vector<std::uint32_t> sort_by_column(const std::int32_t* col_idx, std::int6
   return sorted;
 }
 
-}  // namespace autospmv::formats::host
+}  // namespace autospmv
