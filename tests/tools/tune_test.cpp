@@ -208,6 +208,27 @@ TEST_F(Tune, AmongTheNamedCandidatesOnly) {
   EXPECT_GT(tune({"gen:pde:12"}).json_lines().at(0)["trials"], 0) << "there is more to try";
 }
 
+TEST_F(Tune, TransposedProductsAreAMatrixOfTheirOwn) {
+  const auto record = tune({"gen:uniform:50:40:3", "--transposed"}).json_lines().at(0);
+  EXPECT_EQ(record["matrix"], "gen:uniform:50:40:3 transposed");
+  EXPECT_EQ(record["rows"], 40);
+  EXPECT_EQ(record["columns"], 50);
+  EXPECT_GT(record["trials"], 0);
+  EXPECT_EQ(tune({"gen:uniform:50:40:3"}).json_lines().at(0)["from_database"], false);
+  const auto list = listed();
+  ASSERT_EQ(list.size(), 2U);
+  for (const auto& entry : list) {
+    const bool transposed = entry["matrix"] == "gen:uniform:50:40:3 transposed";
+    EXPECT_EQ(entry["operation"], transposed ? "t" : "n");
+    EXPECT_EQ(entry["rows"], transposed ? 40 : 50);
+  }
+  const auto said = run({"explain", "--transposed", "--backend", "host", "--db", path("trials.db"), "--effort",
+                         "cached", "gen:uniform:50:40:3"});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_NE(said.out.find("gen:uniform:50:40:3 transposed: 40 x 50"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("database"), std::string::npos) << said.out;
+}
+
 class Explain : public ProgramTest {};
 
 TEST_F(Explain, SaysThatTrialsOfSomeDecideNothing) {
