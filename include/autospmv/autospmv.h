@@ -110,14 +110,14 @@ AUTOSPMV_API autospmv_status autospmv_update_values(autospmv_matrix* matrix, con
 /* NULL is fine. */
 AUTOSPMV_API void autospmv_matrix_destroy(autospmv_matrix* matrix);
 
-/* Makes the plan by which this context does such products with the matrix now, not at the first product: from the database or by
- * trials, as the context's effort says. Does nothing where there is one. AUTOSPMV_MEMORY, AUTOSPMV_DEVICE,
- * AUTOSPMV_UNSUPPORTED for transposed products of 2^32 nonzeros and more. */
+/* Makes the plan by which this context does such products with the matrix now, not at the first product: from the
+ * database or by trials, as the context's effort says. Does nothing where there is one. AUTOSPMV_MEMORY,
+ * AUTOSPMV_DEVICE, AUTOSPMV_UNSUPPORTED for transposed products of 2^32 nonzeros and more. */
 AUTOSPMV_API autospmv_status autospmv_plan(autospmv_context* context, autospmv_matrix* matrix, autospmv_op op);
 
 /* y = alpha A x + beta y, by that plan, which the first call makes if need be. x has cols elements and y rows, of the
- * matrix's type, transposed the other way round, and they do not overlap. alpha and beta point to one number of that type in host memory; NULL: 1 and
- * 0. Where beta is 0, y is not read and may hold anything.
+ * matrix's type, transposed the other way round, and they do not overlap. alpha and beta point to one number of that
+ * type in host memory; NULL: 1 and 0. Where beta is 0, y is not read and may hold anything.
  *
  * With a plan, and with vectors in the memory of its device, a product allocates nothing, waits for nothing and may be
  * captured into a CUDA graph, which is replayed only as long as matrix and context live. Vectors in host memory are
