@@ -9,6 +9,8 @@ build_packages=(
   g++ cmake ninja-build
   libarchive-dev libboost-program-options-dev libgtest-dev libspdlog-dev libsqlite3-dev nlohmann-json3-dev
 )
+# The Python package is built and tested with these.
+python_packages=(python3-dev python3-venv)
 # clang-tidy reads omp.h from clang's own OpenMP; clang builds the fuzz targets, with it and the runtimes of sanitizers.
 check_packages=(ccache clang clang-format clang-tidy groff-base libclang-rt-dev libomp-dev pkgconf)
 
