@@ -283,7 +283,9 @@ TEST_F(Tune, FitsTheCostModelToTrials) {
     EXPECT_GT(coefficient["fitted"], 0) << name;
     EXPECT_EQ(again["coefficients"][name]["before"], coefficient["fitted"]) << name;
   }
-  EXPECT_EQ(again["error_before"], json["error_after"]);
+  // A copy bandwidth whose measurement was disturbed is no part of the database, and measured again.
+  const double error = json["error_after"];
+  EXPECT_NEAR(again["error_before"].get<double>(), error, 0.01 * error);
 }
 
 TEST_F(Tune, EstimatesSayWhereTheyComeFrom) {
