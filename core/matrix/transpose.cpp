@@ -112,27 +112,6 @@ void transpose_on_host(std::int64_t rows, std::int64_t cols, std::int64_t nnz, R
   });
 }
 
-void transpose_on_device(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOffsets row_ptr,
-                         const std::int32_t* col_idx, Place place, TransposedPattern& transposed) {
-  const auto stream = setup_stream(place);
-  if (nnz == 0) {
-    auto& offsets = transposed.narrow_offsets;
-    fill_bytes(offsets.data(), 0, static_cast<std::size_t>(offsets.bytes()), place, stream);
-    return synchronize(place, stream);
-  }
-  auto sorted = cuda::sort_by_column(col_idx, nnz, cols, place, stream);
-  Array<std::int32_t> row_of(static_cast<std::size_t>(nnz), place);
-  cuda::expand_rows(row_ptr, rows, nnz, row_of.data(), stream);
-  permute(row_of.data(), sorted.nonzeros, transposed.col_idx.data(), place, stream);
-  transposed.source = std::move(sorted.nonzeros);
-  if (transposed.wide_offsets.empty()) {
-    cuda::narrow_offsets(sorted.first_of.data(), transposed.narrow_offsets.data(), cols + 1, stream);
-  } else {
-    transposed.wide_offsets = std::move(sorted.first_of);
-  }
-  synchronize(place, stream);
-}
-
 }  // namespace
 
 RowOffsets TransposedPattern::row_ptr() const {
@@ -146,13 +125,15 @@ TransposedPattern transpose(std::int64_t rows, std::int64_t cols, std::int64_t n
     throw Unsupported("transposed products of 2^32 nonzeros and more are not there in this version");
   }
   const DeviceScope scope(place);
-  const auto offsets = static_cast<std::size_t>(cols) + 1;
+  const auto stream = setup_stream(place);
   const auto nonzeros = static_cast<std::size_t>(nnz);
   TransposedPattern transposed;
+  auto& narrow = transposed.narrow_offsets;
+  auto& wide = transposed.wide_offsets;
   if (nnz > max_narrow_nnz) {
-    transposed.wide_offsets = Array<std::int64_t>(offsets, place);
+    wide = Array<std::int64_t>(static_cast<std::size_t>(cols) + 1, place);
   } else {
-    transposed.narrow_offsets = Array<std::int32_t>(offsets, place);
+    narrow = Array<std::int32_t>(static_cast<std::size_t>(cols) + 1, place);
   }
   transposed.col_idx = Array<std::int32_t>(nonzeros, place);
   on_backend(
@@ -161,7 +142,20 @@ TransposedPattern transpose(std::int64_t rows, std::int64_t cols, std::int64_t n
         transposed.source = Array<std::uint32_t>(nonzeros, place);
         transpose_on_host(rows, cols, nnz, row_ptr, col_idx, transposed);
       },
-      [&] { transpose_on_device(rows, cols, nnz, row_ptr, col_idx, place, transposed); });
+      [&] {
+        if (nnz == 0) return fill_bytes(narrow.data(), 0, static_cast<std::size_t>(narrow.bytes()), place, stream);
+        auto sorted = cuda::sort_by_column(col_idx, nnz, cols, place, stream);
+        Array<std::int32_t> row_of(nonzeros, place);
+        cuda::expand_rows(row_ptr, rows, nnz, row_of.data(), stream);
+        permute(row_of.data(), sorted.nonzeros, transposed.col_idx.data(), place, stream);
+        transposed.source = std::move(sorted.nonzeros);
+        if (wide.empty()) {
+          cuda::narrow_offsets(sorted.first_of.data(), narrow.data(), cols + 1, stream);
+        } else {
+          wide = std::move(sorted.first_of);
+        }
+      });
+  synchronize(place, stream);
   return transposed;
 }
 
