@@ -50,7 +50,7 @@ class BinnedFormat : public Format<T> {
   explicit BinnedFormat(bool stored) : stored_(stored) {}
 
   /// T on the host, what all have on CUDA.
-  [[nodiscard]] virtual std::vector<Allowed> allowed(const Device& device) const;
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override;
 
   [[nodiscard]] virtual int log_granularity_of(const Params& /*params*/) const { return 0; }
 

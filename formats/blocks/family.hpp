@@ -140,7 +140,7 @@ class BlockFormat : public Format<T> {
   /// nullptr without CUDA.
   [[nodiscard]] virtual BlockKernel<T> kernel() const = 0;
 
-  [[nodiscard]] virtual std::vector<Allowed> allowed(const Device& device) const {
+  [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     std::vector<Allowed> all{{"r", block_sizes_allowed()}, {"c", block_sizes_allowed()}};
     if (device.backend == Backend::cuda) {
       all.push_back({"T", threads()});
