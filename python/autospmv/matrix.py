@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 
 import numpy as np
 
@@ -114,9 +115,10 @@ class Matrix:
             )
         )
 
-    def _bind(self, core, other=None):
+    def _bind(self, core, original=None):
         self._core = core
-        self._other = other
+        self._transposed = None
+        self._original = original
         self._product = core.product
         self.shape = (core.rows, core.cols)
         self.dtype = np.dtype(core.type)
@@ -136,7 +138,7 @@ class Matrix:
 
     def matvec(self, x, out=None):
         """A @ x, in `out` where it is given. x has shape (columns,) or (columns, 1)."""
-        return _multiply(self._core, self.dtype, self.shape, x, out)
+        return _multiply(self._core, self.dtype, x, out)
 
     def rmatvec(self, x, out=None):
         """A.T @ x, in `out` where it is given."""
@@ -149,7 +151,7 @@ class Matrix:
             raise InvalidArgument(f"X has {X.ndim} dimensions, not 2")
         product = np.empty((self.shape[0], X.shape[1]), self.dtype, order="F")
         for j in range(X.shape[1]):
-            self.matvec(np.ascontiguousarray(X[:, j]), out=product[:, j])
+            self.matvec(X[:, j], out=product[:, j])
         return product
 
     def rmatmat(self, X):
@@ -159,15 +161,17 @@ class Matrix:
     @property
     def T(self):
         """The matrix transposed: the same values, and plans of its own, made with its first product."""
-        if self._other is None:
-            transposed = object.__new__(Matrix)
-            transposed._bind(self._core.transposed(), self)
-            self._other = transposed
-        return self._other
+        # Two that held each other would go with the next garbage collection only.
+        original = self._original() if self._original is not None else None
+        if original is not None:
+            return original
+        if self._transposed is None:
+            self._transposed = object.__new__(Matrix)
+            self._transposed._bind(self._core.transposed(), weakref.ref(self))
+        return self._transposed
 
     # For SciPy: the matrix is real.
-    adjoint = property(lambda self: self.T)
-    H = adjoint
+    adjoint = H = T
 
     def update_values(self, data):
         """New values for the same pattern, in the order of the CSR arrays that it was made of. Nothing is tuned again.
@@ -186,7 +190,7 @@ class Matrix:
         return self._core.explain()
 
 
-def _multiply(core, dtype, shape, x, out):
+def _multiply(core, dtype, x, out):
     x = np.asarray(x)
     if x.dtype != dtype:
         if not np.can_cast(x.dtype, dtype, "same_kind"):

@@ -4,6 +4,7 @@ import gc
 import json
 import resource
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -255,6 +256,22 @@ def test_four_threads_multiply_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_matrix_goes_at_once_with_its_transposed_one():
+    gc.disable()
+    try:
+        A = make(random_matrix(9, 9))
+        T = A.T
+        watched = weakref.ref(A), weakref.ref(T)
+        del T
+        assert A.T is watched[1]()
+        del A
+        assert watched[0]() is None and watched[1]() is None
+        T = make(random_matrix(9, 9)).T
+        close(T.T @ np.ones(9), random_matrix(9, 9) @ np.ones(9))
+    finally:
+        gc.enable()
 
 
 def test_matrices_that_go_leave_no_memory_behind():
