@@ -2,7 +2,6 @@
 #include "core/matrix/transpose.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <numeric>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "io/generators.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
+#include "tests/threads.hpp"
 
 namespace autospmv::testing {
 namespace {
@@ -75,17 +75,6 @@ template <class T>
 std::shared_ptr<const MatrixData<T>> transposed(const Matrix<T>& matrix, Place place) {
   return MatrixData<T>::transposed(detail::Access::state_of(matrix)->data, place);
 }
-
-class Threads {
- public:
-  explicit Threads(int threads) { omp_set_num_threads(threads); }
-  ~Threads() { omp_set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_ = omp_get_max_threads();
-};
 
 template <class T>
 class Transposed : public ::testing::Test {};

@@ -1,7 +1,6 @@
 #include "io/matrix_market.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,9 +13,12 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "tests/threads.hpp"
 
 namespace autospmv {
 namespace {
+
+using testing::Threads;
 
 template <class T>
 HostCsr<T> parse(const std::string& text) {
@@ -55,18 +57,6 @@ std::string error_of(const std::string& text) {
   }
   return "no error";
 }
-
-// Puts the number of threads back.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~Threads() { omp_set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 TEST(MatrixMarket, ReadsGeneralReal) {
   const auto matrix = parse<double>(
