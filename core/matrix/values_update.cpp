@@ -53,7 +53,7 @@ class MatrixData<T>::Update {
     } else if (!staged_.empty()) {
       arrays_.values.assign(staged_.span(), stream_);
     } else if (!borrowed_) {
-      take(arrays_.values, original_ != nullptr ? original_->arrays_.view.values : nullptr);
+      take(arrays_.values);
     }
     for (auto* observer : observers_) observer->commit(arrays_.view, stream_);
     if (place_.backend == Backend::host) {
@@ -72,10 +72,11 @@ class MatrixData<T>::Update {
     for (auto* observer : observers_) observer->drain();
   }
 
-  // The new values: the caller's, or, transposed, those that the original has at this place.
-  void take(Array<T>& to, const T* of_original) {
+  // The new values: the caller's, or, transposed, those that the original has at this place: where it staged none on a
+  // device, they are in its own array once it is committed.
+  void take(Array<T>& to) {
     if (original_ == nullptr) return to.assign(values_, stream_);
-    permute(of_original, *source_, to.data(), place_, stream_);
+    permute(original_->next_.values, *source_, to.data(), place_, stream_);
   }
 
   void prepare_host() {
@@ -85,7 +86,7 @@ class MatrixData<T>::Update {
     } else {
       auto& spare = arrays_.spare_values;
       if (spare.size() != values_.size()) spare = Array<T>(values_.size(), place_);
-      take(spare, original_ != nullptr ? original_->next_.values : nullptr);
+      take(spare);
       next_.values = spare.data();
     }
     for (auto* observer : observers_) {
@@ -100,7 +101,7 @@ class MatrixData<T>::Update {
     if (original_ != nullptr) original_->stage();
     staged_ = Array<T>(values_.size(), place_);
     order_after(place_, stream_, setup_stream(place_));
-    take(staged_, original_ != nullptr ? original_->next_.values : nullptr);
+    take(staged_);
     next_.values = staged_.data();
   }
 
