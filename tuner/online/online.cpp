@@ -50,7 +50,7 @@ void Online<T>::begin() {
     return false;
   });
   if (ready) {
-    post();
+    due_.store(true, std::memory_order_relaxed);
   } else {
     stop();
   }
@@ -113,7 +113,12 @@ void Online<T>::resume() {
 template <class T>
 void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
   const bool open = operators_.apply(alpha, x, beta, y, stream);
-  if (open && on_host() && due_.load(std::memory_order_relaxed)) resume();
+  if (!open || !due_.load(std::memory_order_relaxed)) return;
+  if (on_host()) {
+    resume();
+  } else if (due_.exchange(false)) {
+    post();
+  }
 }
 
 template <class T>

@@ -70,7 +70,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Online(std::shared_ptr<Service> service, OnlineTask<T> task, const TrialRecord& first,
          std::unique_ptr<LiveOperator<T>>&& op);
 
-  /// Starts the search, once this is shared.
+  /// Starts the search, once this is shared: after the first product, which is not to wait for any of it.
   void begin();
 
   /// Ends it, at the latest with the candidate that is being built, and keeps in the database what was measured. The
@@ -219,7 +219,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   bool stopping_ = false;
   bool ended_ = false;  // nothing will run any more
 
-  std::atomic<bool> due_ = false;  // the next step, on the host
+  std::atomic<bool> due_ = false;  // a step is, after the next product: the first, on the host every one
 };
 
 extern template class Online<float>;

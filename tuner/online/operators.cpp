@@ -236,12 +236,15 @@ void Operators<T>::note(Contender<T>& contender, const Measurement& measurement)
 
 template <class T>
 void Operators<T>::begin_trial(Contender<T>& contender) {
-  const std::scoped_lock lock(mutex_);
-  if (!on_host() && !beside_.watch) beside_.watch = make_stopwatch(place_);
+  // Made before the lock is taken, for products would wait for it. Those of a trial's calls are asked for during a
+  // trial only.
   for (auto& call : calls_) {
     if (!call.watch) call.watch = make_stopwatch(place_);
-    call.state = TimedCall::State::idle;
   }
+  auto beside = on_host() || beside_.watch ? nullptr : make_stopwatch(place_);
+  const std::scoped_lock lock(mutex_);
+  if (beside) beside_.watch = std::move(beside);
+  for (auto& call : calls_) call.state = TimedCall::State::idle;
   on_trial_ = &contender;
 }
 

@@ -58,8 +58,9 @@ struct Considered {
   }
 };
 
-// To predict the candidates of a format, in elements: for a few formats no other thread is woken.
-constexpr std::int64_t work_of_format = serial_below / 8;
+// To predict the candidates of a format, in elements: for those that need no conversion, which come before a first
+// product, no other thread is woken.
+constexpr std::int64_t work_of_format = serial_below / 16;
 
 // By how many standard deviations an estimate of a format with so many candidates counts as slower than expected. The
 // best of many predictions has mostly been underestimated (selection bias): the smallest of n errors lies about
