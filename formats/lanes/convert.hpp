@@ -40,8 +40,9 @@ void find_classes(const CsrView<T>& matrix, const Array<std::int32_t>& order, Cl
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, const ClassTable& table, WarpEll<T>& ell);
 
+/// Writes every slot, of the columns only where there is an array for them.
 template <class T>
-void fill(const CsrView<T>& matrix, WarpEll<T>& ell);
+void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values);
 
 template <class T>
 void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y);
@@ -56,7 +57,8 @@ template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, const ClassTable& table, WarpEll<T>& ell,
                   Stream stream);
 template <class T>
-void fill(const CsrView<T>& matrix, WarpEll<T>& ell, Stream stream);
+void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream);
 template <class T>
 void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream);
 

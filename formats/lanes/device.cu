@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
@@ -18,26 +20,18 @@ constexpr int unroll = 8;
 
 __device__ int lane_of_thread() { return static_cast<int>(threadIdx.x) % group_lanes; }
 
-// What the product reads of a WarpEll, by value.
-template <class T>
+// What kernels read of a WarpEll besides columns and values, by value.
 struct WarpEllView {
   std::int64_t groups;
   std::int64_t long_groups;
   const std::int32_t* group_chunks;
   const std::int32_t* row_of_lane;
-  const std::int32_t* columns;
-  const T* values;
   CachePolicy policy;
 };
 
 template <class T>
-WarpEllView<T> view_of(const WarpEll<T>& ell) {
-  return {ell.groups,
-          ell.long_groups,
-          ell.group_chunks.data(),
-          ell.row_of_lane.data(),
-          ell.columns.data(),
-          ell.values.data(),
+WarpEllView view_of(const WarpEll<T>& ell) {
+  return {ell.groups, ell.long_groups, ell.group_chunks.data(), ell.row_of_lane.data(),
           policy_for<T>(ell.bytes(), ell.rows, ell.cols)};
 }
 
@@ -86,7 +80,7 @@ __global__ void assign_lanes_kernel(const Offset* row_ptr, const std::int32_t* o
 constexpr int chunks_of_warp = 8;
 
 template <class T, class Offset>
-__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllView<T> ell, std::int64_t chunks,
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllView ell, std::int64_t chunks,
                             std::int32_t* columns, T* values) {
   constexpr int in_flight = 4;
   const auto begin = cuda::global_thread() / group_lanes * chunks_of_warp;
@@ -119,7 +113,7 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
       for (int i = 0; i < in_flight; ++i) {
         if (chunk + i >= last_chunk) break;
         const auto slot = (chunk + i) * group_lanes + lane;
-        columns[slot] = column[i];
+        if (columns != nullptr) columns[slot] = column[i];
         values[slot] = value[i];
       }
     }
@@ -129,10 +123,10 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
 }
 
 // The entries of one lane in the chunks first, first + step, ... before last: all loads of a batch before their first
-// use. Padding is 0 x 0, never an element of x.
-template <class T>
-__device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t first, std::int64_t last, int step,
-                                      int lane, const T* x) {
+// use. Padding is 0 x 0, never an element of x: to leave it out by a branch would keep the loads of x apart.
+template <class T, class Columns, class Values>
+__device__ __forceinline__ T sum_lane(const Columns& columns, const Values& values, std::int64_t first,
+                                      std::int64_t last, int step, int lane, const T* x) {
   T sum = 0;
   for (auto chunk = first; chunk < last; chunk += unroll * step) {
     std::int32_t column[unroll];
@@ -142,11 +136,15 @@ __device__ __forceinline__ T sum_lane(const WarpEllView<T>& ell, std::int64_t fi
     for (int u = 0; u < unroll; ++u) {
       const auto at = chunk + u * step;
       const auto slot = at * group_lanes + lane;
-      column[u] = at < last ? load_stream(ell.columns + slot, ell.policy) : -1;
-      value[u] = at < last ? load_stream(ell.values + slot, ell.policy) : T{0};
+      column[u] = at < last ? columns.at(slot) : -1;
+      value[u] = at < last ? values.at(slot) : T{0};
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
+    if constexpr (std::is_same_v<Values, OneValue<T>>) {
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) value[u] = column[u] >= 0 ? value[u] : T{0};
+    }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
   }
@@ -167,9 +165,10 @@ __device__ __forceinline__ T sum_row_lanes(T sum, std::int32_t row, int lane) {
 }
 
 // A warp a group; the first blocks take a group each, of one long row, and add up what their warps have of it.
-template <class T>
-__global__ void __launch_bounds__(most_threads)
-    multiply_kernel(WarpEllView<T> ell, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+template <class T, class Columns, class Values>
+__global__ void __launch_bounds__(most_threads, 1)
+    multiply_kernel(WarpEllView ell, Columns columns, Values values, T alpha, const T* __restrict__ x, T beta,
+                    T* __restrict__ y) {
   __shared__ T of_warp[most_threads / cuda::warp_size];
   const int lane = lane_of_thread();
   const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
@@ -180,7 +179,9 @@ __global__ void __launch_bounds__(most_threads)
   if (group >= ell.groups) return;
   const auto row = ell.row_of_lane[group * group_lanes + lane];
   const std::int64_t first = ell.group_chunks[group] + (is_long ? warp : 0);
-  T sum = sum_lane(ell, first, ell.group_chunks[group + 1], is_long ? warps : 1, lane, x);
+  columns.open(group, ell.policy);
+  values.open(ell.policy);
+  T sum = sum_lane(columns, values, first, ell.group_chunks[group + 1], is_long ? warps : 1, lane, x);
   bool stores = begins_row(row, lane);
   // Where every row has a single lane there is nothing to add.
   if (!__all_sync(cuda::all_lanes, stores)) sum = sum_row_lanes(sum, row, lane);
@@ -221,12 +222,13 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, co
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, WarpEll<T>& ell, Stream stream) {
-  const auto warps = (ell.chunks() + chunks_of_warp - 1) / chunks_of_warp;
+void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream) {
+  const auto warps = (ell.chunks + chunks_of_warp - 1) / chunks_of_warp;
   const auto grid = cuda::grid_for(warps * group_lanes);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks(),
-                                                                 ell.columns.data(), ell.values.data());
+    fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks,
+                                                                 columns.data(), values.data());
   });
   cuda::check_launch();
 }
@@ -236,14 +238,18 @@ void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream s
   const std::int64_t warps = ell.block / cuda::warp_size;
   const std::int64_t blocks = ell.long_groups + (ell.groups - ell.long_groups + warps - 1) / warps;
   const auto grid = cuda::grid_for(blocks * ell.block, ell.block);
-  multiply_kernel<<<grid, ell.block, 0, stream.handle>>>(view_of(ell), alpha, x, beta, y);
+  with_columns(ell.columns, [&](auto columns) {
+    with_values(ell.values, [&](auto values) {
+      multiply_kernel<<<grid, ell.block, 0, stream.handle>>>(view_of(ell), columns, values, alpha, x, beta, y);
+    });
+  });
   cuda::check_launch();
 }
 
 #define AUTOSPMV_WARP_ELL(T)                                                                                         \
   template void find_classes(const CsrView<T>&, const Array<std::int32_t>&, ClassTable&, Stream);                    \
   template void assign_lanes(const CsrView<T>&, const Array<std::int32_t>&, const ClassTable&, WarpEll<T>&, Stream); \
-  template void fill(const CsrView<T>&, WarpEll<T>&, Stream);                                                        \
+  template void fill(const CsrView<T>&, const WarpEll<T>&, Array<std::int32_t>&, Array<T>&, Stream);                 \
   template void multiply(const WarpEll<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_WARP_ELL(float)
 AUTOSPMV_WARP_ELL(double)

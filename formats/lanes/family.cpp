@@ -5,13 +5,46 @@
 
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
+#include "formats/common/predict/rules.hpp"
 
 namespace autospmv::formats {
 
 template <class T>
+ParamSpace LanesFormat<T>::params(const Features& features, const Device& device) const {
+  auto axes = own_params(features, device);
+  if (device.backend == Backend::cuda) {
+    axes.push_back({"column_bits", column_bits_for(features.cols - 1)});
+    axes.push_back({"value_bits", value_bits_for<T>(features)});
+  }
+  return ParamSpace(std::move(axes));
+}
+
+template <class T>
+std::vector<Allowed> LanesFormat<T>::allowed(const Device& device) const {
+  auto all = own_allowed();
+  if (device.backend == Backend::cuda) {
+    all.push_back({"column_bits", {8, 16, 32}});
+    all.push_back({"value_bits", all_value_bits<T>()});
+  }
+  return all;
+}
+
+template <class T>
+LanesLayout LanesFormat<T>::layout_of(const Params& params, std::int64_t nnz, const Device& device) const {
+  LanesLayout layout{.classes = classes_of(params, nnz, device)};
+  layout.column_bits = static_cast<int>(params.find("column_bits").value_or(layout.column_bits));
+  layout.value_bits = static_cast<int>(params.find("value_bits").value_or(layout.value_bits));
+  return layout;
+}
+
+template <class T>
 Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
-  const auto classes = classes_of(params, features.nnz, device);
+  const auto layout = layout_of(params, features.nnz, device);
+  const auto& classes = layout.classes;
   if (features.npr_max <= classes.height) return Refusal{why_no_row_is_shared()};
+  if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
+  // The rows of a group come from anywhere, and so do their columns.
+  if (auto refusal = refuse_column_bits(features.cols - 1, layout.column_bits)) return *refusal;
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
   // use are padding too. That rows of a group differ in length does not count: they are sorted.
   double groups = classes.count;
@@ -34,7 +67,7 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
   slots *= static_cast<double>(features.nnz) / std::max(1.0, entries);
 
   Cost cost;
-  cost.storage_bytes = warp_ell_bytes<T>(groups, slots);
+  cost.storage_bytes = warp_ell_bytes<T>(layout, groups, slots);
   if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
   const auto longest = static_cast<double>(features.npr_max);
@@ -55,7 +88,7 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
 
 template <class T>
 Built<T> LanesFormat<T>::convert(const CsrView<T>& matrix, const Params& params, const Device& device) const {
-  return operator_or_refusal(build_warp_ell(matrix, classes_of(params, matrix.nnz, device), device), device);
+  return operator_or_refusal(build_warp_ell(matrix, layout_of(params, matrix.nnz, device), device), device);
 }
 
 template class LanesFormat<float>;

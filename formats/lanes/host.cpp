@@ -76,7 +76,7 @@ struct Group {
 template <class T>
 AUTOSPMV_INLINE void multiply_group(const WarpEll<T>& ell, std::int64_t group, T alpha, const T* x, T beta, T* y) {
   const std::int64_t start = ell.group_chunks[static_cast<std::size_t>(group)];
-  const Group<T> of{ell.values.data() + start * group_lanes, ell.columns.data() + start * group_lanes,
+  const Group<T> of{ell.values.full.data() + start * group_lanes, ell.columns.full.data() + start * group_lanes,
                     ell.group_chunks[static_cast<std::size_t>(group) + 1] - start};
   T sum[group_lanes];
   const auto full = of.full_chunks();
@@ -104,7 +104,8 @@ AUTOSPMV_VERSIONS(double)
 #undef AUTOSPMV_VERSIONS
 
 template <class T, class Offset>
-void fill_group(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t group, WarpEll<T>& ell) {
+void fill_group(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t group, const WarpEll<T>& ell,
+                Array<std::int32_t>& columns, Array<T>& values) {
   const std::int64_t start = ell.group_chunks[static_cast<std::size_t>(group)];
   const std::int64_t chunks = ell.group_chunks[static_cast<std::size_t>(group) + 1] - start;
   const std::int32_t* rows = ell.row_of_lane.data() + group * group_lanes;
@@ -116,8 +117,8 @@ void fill_group(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t gr
     for (std::int64_t k = 0; k < chunks * lanes.count(); ++k) {
       const auto slot =
           static_cast<std::size_t>((start + k / lanes.count()) * group_lanes + lanes.first + k % lanes.count());
-      ell.columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
-      ell.values[slot] = k < length ? matrix.values[first + k] : T{0};
+      if (!columns.empty()) columns[slot] = k < length ? matrix.col_idx[first + k] : -1;
+      values[slot] = k < length ? matrix.values[first + k] : T{0};
     }
   }
 }
@@ -162,12 +163,14 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, co
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, WarpEll<T>& ell) {
+void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for_each_share(
         ell.group_chunks.data(), ell.groups,
         [&](Share groups) {
-          for (auto group = groups.first; group < groups.last; ++group) fill_group(matrix, row_ptr, group, ell);
+          for (auto group = groups.first; group < groups.last; ++group) {
+            fill_group(matrix, row_ptr, group, ell, columns, values);
+          }
         },
         group_lanes);
   });
@@ -183,7 +186,7 @@ void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y) {
 #define AUTOSPMV_WARP_ELL(T)                                                                                 \
   template void find_classes(const CsrView<T>&, const Array<std::int32_t>&, ClassTable&);                    \
   template void assign_lanes(const CsrView<T>&, const Array<std::int32_t>&, const ClassTable&, WarpEll<T>&); \
-  template void fill(const CsrView<T>&, WarpEll<T>&);                                                        \
+  template void fill(const CsrView<T>&, const WarpEll<T>&, Array<std::int32_t>&, Array<T>&);                 \
   template void multiply(const WarpEll<T>&, T, const T*, T, T*);
 AUTOSPMV_WARP_ELL(float)
 AUTOSPMV_WARP_ELL(double)

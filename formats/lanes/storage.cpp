@@ -1,6 +1,8 @@
 #include "formats/lanes/storage.hpp"
 
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "core/machine/on_backend.hpp"
 #include "formats/common/predict/rules.hpp"
@@ -54,36 +56,55 @@ std::int64_t lay_out(const CsrView<T>& matrix, ClassTable& table, Place place, S
       });
 }
 
+template <class T>
+void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values, Place place,
+          Stream stream) {
+  on_backend(
+      place, [&] { host::fill(matrix, ell, columns, values); },
+      [&] { cuda_steps::fill(matrix, ell, columns, values, stream); });
+}
+
 }  // namespace
 
 template <class T>
-Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LaneClasses& classes, const Device& device) {
+Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& layout, const Device& device) {
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
   WarpEll<T> ell;
   ell.rows = matrix.rows;
   ell.cols = matrix.cols;
   if (matrix.rows == 0) return ell;
-  ClassTable table{.classes = classes};
-  const auto chunks = lay_out(matrix, table, device, stream, ell);
-  if (chunks > std::numeric_limits<std::int32_t>::max()) return Refusal{"memory: more than 2^31 chunks of slots"};
+  ClassTable table{.classes = layout.classes};
+  ell.chunks = lay_out(matrix, table, device, stream, ell);
+  if (ell.chunks > std::numeric_limits<std::int32_t>::max()) return Refusal{"memory: more than 2^31 chunks of slots"};
 
-  const auto slots = chunks * group_lanes;
-  const double bytes = warp_ell_bytes<T>(static_cast<double>(ell.groups), static_cast<double>(slots));
+  const auto slots = static_cast<std::size_t>(ell.slots());
+  const double bytes = warp_ell_bytes<T>(layout, static_cast<double>(ell.groups), static_cast<double>(slots));
   if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
-  ell.columns = Array<std::int32_t>(static_cast<std::size_t>(slots), device);
-  ell.values = Array<T>(static_cast<std::size_t>(slots), device);
-  ell.refresh(matrix, device, stream);
+  Array<std::int32_t> columns(slots, device);
+  Array<T> values(slots, device);
+  fill(matrix, ell, columns, values, device, stream);
+  const int value_bits = value_bits_of<T>(layout.value_bits);
+  if (!encode(ell.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
+  const SlotUnits groups{ell.group_chunks.data(), ell.groups, group_lanes};
+  if (!encode(ell.columns, std::move(columns), layout.column_bits, groups, stream)) {
+    return Refusal{"columns: a group spans more than " + std::to_string(layout.column_bits) + " bits"};
+  }
   synchronize(device, stream);
   return ell;
 }
 
 template <class T>
 bool WarpEll<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
-  if (chunks() == 0) return true;
-  on_backend(
-      place, [&] { host::fill(matrix, *this); }, [&] { cuda_steps::fill(matrix, *this, stream); });
-  return true;
+  if (chunks == 0) return true;
+  const auto count = static_cast<std::size_t>(slots());
+  // To encode values, it must be known which slots are padding; otherwise columns stay as they are.
+  const bool in_full = columns.bits == full_column_bits;
+  Array<std::int32_t> again;
+  if (!in_full && !values.in_full()) again = Array<std::int32_t>(count, place);
+  const auto* known = in_full ? columns.full.data() : again.data();
+  return refill_values(values, count, known, place, stream,
+                       [&](Array<T>& to, Stream on) { fill(matrix, *this, again, to, place, on); });
 }
 
 template <class T>
@@ -96,7 +117,7 @@ void WarpEll<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, Stream
 
 template struct WarpEll<float>;
 template struct WarpEll<double>;
-template Result<WarpEll<float>> build_warp_ell(const CsrView<float>&, const LaneClasses&, const Device&);
-template Result<WarpEll<double>> build_warp_ell(const CsrView<double>&, const LaneClasses&, const Device&);
+template Result<WarpEll<float>> build_warp_ell(const CsrView<float>&, const LanesLayout&, const Device&);
+template Result<WarpEll<double>> build_warp_ell(const CsrView<double>&, const LanesLayout&, const Device&);
 
 }  // namespace autospmv::formats

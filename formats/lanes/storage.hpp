@@ -9,7 +9,9 @@
 //   row 2: j                                         chunk 2         e f . .
 //                                                    chunk 3         g . . .
 //
-// Padding is marked by column -1 and never takes part in a product. A group that has rows of one lane only is what
+// Padding is marked by column -1 and never takes part in a product. On CUDA columns and values may be stored in fewer
+// bits (formats/common/encoding/encoding.hpp); columns count from the smallest of their group, whose rows come from
+// anywhere, so that fewer bits are for matrices of few columns. A group that has rows of one lane only is what
 // ELL-WARP's first kernel has; a row that takes all lanes is stored in its own order, so that the few rows that are
 // still too long for a warp can be read by all warps of a block.
 #pragma once
@@ -20,6 +22,7 @@
 #include "core/machine/array.hpp"
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
+#include "formats/common/encoding/encoding.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -45,6 +48,12 @@ struct LaneClasses {
   }
 };
 
+struct LanesLayout {
+  LaneClasses classes;
+  int column_bits = 32;  ///< 32; on CUDA 16 or 8 too
+  int value_bits = 64;   ///< 64 for all of T; on CUDA 0, 8 or 32 too
+};
+
 /// What is stored; every array lies in the memory of the place it was built at.
 template <class T>
 struct WarpEll {
@@ -52,16 +61,18 @@ struct WarpEll {
   std::int64_t cols = 0;
   std::int64_t groups = 0;
   std::int64_t long_groups = 0;      ///< the first groups, of a single row each that wants a block of threads
+  std::int64_t chunks = 0;           ///< of all groups
   int block = 256;                   ///< CUDA: threads a block
   Array<std::int32_t> group_chunks;  ///< groups + 1 offsets, in chunks of 32 slots
   Array<std::int32_t> row_of_lane;   ///< 32 a group; -1 for a lane without a row
-  Array<std::int32_t> columns;       ///< one a slot; -1 for padding
-  Array<T> values;
+  EncodedColumns columns;            ///< one a slot
+  EncodedValues<T> values;
 
   // As formats/common/operators.hpp has it.
   void multiply(T alpha, const T* x, T beta, T* y, Place place, Stream stream) const;
-  bool refresh(const CsrView<T>& matrix, Place place, Stream stream);
-  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(values.size()) / group_lanes; }
+  [[nodiscard]] bool refresh(const CsrView<T>& matrix, Place place, Stream stream);
+  [[nodiscard]] bool takes_any_values() const { return values.in_full(); }
+  [[nodiscard]] std::int64_t slots() const { return chunks * group_lanes; }
   [[nodiscard]] std::int64_t bytes() const {
     return group_chunks.bytes() + row_of_lane.bytes() + columns.bytes() + values.bytes();
   }
@@ -69,12 +80,14 @@ struct WarpEll {
 
 /// Converts, or refuses storage that is too large. Complete when it returns.
 template <class T>
-Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LaneClasses& classes, const Device& device);
+Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& layout, const Device& device);
 
 /// Bytes of so many groups with so many slots in all.
 template <class T>
-double warp_ell_bytes(double groups, double slots) {
-  return slots * (4 + sizeof(T)) + groups * (group_lanes + 1) * 4 + 4;
+double warp_ell_bytes(const LanesLayout& layout, double groups, double slots) {
+  const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
+  const double bases = layout.column_bits < full_column_bits ? groups : 0;
+  return slots * bits / 8 + (groups * (group_lanes + 1) + bases + 1) * 4;
 }
 
 /// Threads that a row may get on CUDA.

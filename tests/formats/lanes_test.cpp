@@ -39,10 +39,33 @@ TEST(Lanes, RowsOfEveryLengthAreSummedWhole) {
     return row % 100 == 7 ? 3001 : row % 11 == 0 ? row % 611 : row % 5;
   });
   for (const auto& device : devices()) {
+    Params adaptive;
+    if (device.backend == Backend::cuda) adaptive = {{"column_bits", 32}, {"value_bits", 64}};
+    expect_right_product("ell_adaptive", adaptive, source, device);
     for (const std::int64_t threshold : {4, 16, 64, 512}) {
-      expect_right_product("ell_warp_split", {{"threshold", threshold}}, source, device);
+      auto split = adaptive;
+      split.set("threshold", threshold);
+      expect_right_product("ell_warp_split", split, source, device);
     }
-    expect_right_product("ell_adaptive", {}, source, device);
+  }
+}
+
+// Of rows as long, which a block of threads takes.
+TEST(Lanes, EveryEncodingOfLongRowsIsSummedWhole) {
+  for (const std::int64_t cols : {255, 65535, 200000}) {
+    for (const int period : {1, 200}) {
+      const auto source = with_few_values(
+          from_lengths<double>(500, cols, [](std::int64_t row) { return row % 250 == 7 ? 40001 : row % 61; }), period);
+      const auto matrix = matrix_of(source);
+      for (const auto& device : devices()) {
+        const auto features = extract_features(data_of(matrix).on(device), device);
+        for (const auto* name : {"ell_warp_split", "ell_adaptive"}) {
+          for (const auto& params : find_format<double>(name)->params(features, device).combinations()) {
+            expect_right_product(name, params, source, device);
+          }
+        }
+      }
+    }
   }
 }
 

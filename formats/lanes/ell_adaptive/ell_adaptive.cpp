@@ -1,7 +1,7 @@
 // ell_adaptive: nonzeros balanced over warps, and the threads of a warp over its rows in proportion to their lengths.
 // Rows are stored in groups of a warp, chunk by chunk; a row has 1, 2, 3, 4, 5, 6, 8, 10, 16 or all 32 threads of its
-// warp, the fewest with which no thread has more than h entries. There is nothing to tune: h follows from the number
-// of nonzeros.
+// warp, the fewest with which no thread has more than h entries. There is nothing to tune but the bits of columns and
+// values: h follows from the number of nonzeros.
 //
 //   h = 2, 6 lanes a group   row 0: a b c d e f   -> 3 lanes     group 0: a b c g h i | d e f j k .
 //                            row 1: g h i j k     -> 3 lanes     group 1: l m n o . .
@@ -31,7 +31,7 @@ class EllAdaptive final : public LanesFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "ell_adaptive",
-        .version = 2,
+        .version = 3,
         .summary = "ELLPACK in balanced warps, threads shared among rows in proportion to their lengths",
         .paper =
             "Maggioni, Berger-Wolf, \"AdELL: an adaptive warp-balancing ELL format for efficient sparse "

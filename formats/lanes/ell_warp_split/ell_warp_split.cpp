@@ -28,7 +28,7 @@ class EllWarpSplit final : public LanesFormat<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "ell_warp_split",
-        .version = 2,
+        .version = 3,
         .summary = "ELLPACK in warps of sorted rows, rows over a threshold halved among threads",
         .paper =
             "Wong, Kuhl, Darve, \"A new sparse matrix vector multiplication graphics processing unit algorithm "
@@ -36,7 +36,13 @@ class EllWarpSplit final : public LanesFormat<T> {
     return info;
   }
 
-  [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
+ private:
+  using Axes = typename LanesFormat<T>::Axes;
+
+  static constexpr std::int64_t least = 4;
+  static constexpr std::int64_t most = 512;
+
+  [[nodiscard]] Axes own_params(const Features& features, const Device& device) const override {
     // Most rows whole and the tail split, or every row split where rows are long: then few threads would be busy.
     const auto near_mean = std::max<std::int64_t>(least, power_of_two_above(features.npr_mean, 64));
     std::vector<std::int64_t> tried{2 * near_mean, near_mean / 2, near_mean, 8 * near_mean};
@@ -50,11 +56,7 @@ class EllWarpSplit final : public LanesFormat<T> {
     return {{"threshold", thresholds}};
   }
 
- private:
-  static constexpr std::int64_t least = 4;
-  static constexpr std::int64_t most = 512;
-
-  [[nodiscard]] std::vector<Allowed> allowed(const Device& /*device*/) const override {
+  [[nodiscard]] std::vector<Allowed> own_allowed() const override {
     return {{"threshold", {4, 8, 16, 32, 64, 128, 256, 512}}};
   }
 
