@@ -1,5 +1,7 @@
 #include "core/machine/array.hpp"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <new>
 
@@ -13,21 +15,37 @@ namespace detail {
 
 namespace {
 // Whole cache lines for vector loads, and the alignment that cudaMalloc gives.
-constexpr std::align_val_t host_alignment{256};
+constexpr std::size_t small_alignment = 256;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// To meet each page of 4 KiB for the first time takes a conversion longer than to write it.
+bool takes_huge_pages(std::size_t bytes) { return bytes >= 2 * huge_page; }
+
+std::align_val_t host_alignment(std::size_t bytes) {
+  return std::align_val_t{takes_huge_pages(bytes) ? huge_page : small_alignment};
+}
+
+void* allocate_on_host(std::size_t bytes) {
+  void* data = ::operator new(bytes, host_alignment(bytes), std::nothrow);
+  if (data == nullptr) throw OutOfMemory("out of memory: " + std::to_string(bytes) + " bytes on the host");
+#ifdef MADV_HUGEPAGE
+  // A wish: where the system has none, pages are small.
+  if (takes_huge_pages(bytes)) static_cast<void>(madvise(data, bytes, MADV_HUGEPAGE));
+#endif
+  return data;
+}
 }  // namespace
 
 void* allocate_bytes(std::size_t bytes, Place place) {
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) return cuda::allocate(bytes, place.ordinal);
   }
-  void* data = ::operator new(bytes, host_alignment, std::nothrow);
-  if (data == nullptr) throw OutOfMemory("out of memory: " + std::to_string(bytes) + " bytes on the host");
-  return data;
+  return allocate_on_host(bytes);
 }
 
-void release_bytes(void* data, std::size_t /*bytes*/, Place place) noexcept {
+void release_bytes(void* data, std::size_t bytes, Place place) noexcept {
   on_backend(
-      place, [&] { ::operator delete(data, host_alignment); }, [&] { cuda::release(data, place.ordinal); });
+      place, [&] { ::operator delete(data, host_alignment(bytes)); }, [&] { cuda::release(data, place.ordinal); });
 }
 
 }  // namespace detail
