@@ -74,7 +74,7 @@ Result<Cost> predict_blocks(const Features& features, const BlockLayout& layout,
   cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
   if (device.backend == Backend::host) {
     cost.work = work_of_blocks(layout, block_slots);
-    cost.conversion = 2.3;
+    cost.conversion = 3.7;
   }
   return cost;
 }

@@ -80,7 +80,7 @@ Coefficients default_coefficients(Backend backend) {
             .single_step_seconds = 1e-8,
             .work_seconds = 1e-9,
             .conversion_seconds = 2e-5,
-            .conversion_passes = 4};
+            .conversion_passes = 2.7};
   }
   return {.launch_seconds = 0.9e-6,
           .latency_seconds = 2e-6,

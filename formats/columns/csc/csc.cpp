@@ -144,7 +144,7 @@ class Csc final : public Format<T> {
     } else {
       // Columns one by one: an addition to y is about as much work as a multiplication, and rows have no ends.
       cost.work = 0.42 * nnz + 3.6 * static_cast<double>(features.rows);
-      cost.conversion = 2.5;
+      cost.conversion = 4;
     }
     return cost;
   }

@@ -230,7 +230,7 @@ class Tjds final : public Format<T> {
     } else {
       // Every entry waits for the addition to y before it.
       cost.work = 2.3 * nnz + 1.1 * static_cast<double>(features.rows);
-      cost.conversion = 5;
+      cost.conversion = 6;
     }
     return cost;
   }

@@ -282,7 +282,7 @@ class Csr5 final : public Format<T> {
       const auto nnz = static_cast<double>(features.nnz);
       cost.work = 0.37 * nnz + 8 * static_cast<double>(features.rows) +
                   work_of_decoding(nnz, full_column_bits, params["value_bits"]);
-      cost.conversion = 2;
+      cost.conversion = 3;
     }
     return cost;
   }

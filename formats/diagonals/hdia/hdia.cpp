@@ -96,7 +96,7 @@ class Hdia final : public Format<T> {
     } else {
       const auto nnz = static_cast<double>(features.nnz);
       cost.work = (constants ? 0.075 : 0.12) * nnz;
-      cost.conversion = constants ? 2.6 : 1.6;
+      cost.conversion = 3.2;
     }
     return cost;
   }
