@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import weakref
 
 import numpy as np
 
 from autospmv import _core
+from autospmv.arrays import library_of
 from autospmv.errors import InvalidArgument
+
+_ndarray = np.ndarray
+_INDICES = (np.int32, np.int64)
+_VALUES = (np.float32, np.float64)
 
 
 @functools.lru_cache(maxsize=64)
@@ -18,65 +24,66 @@ def _context(**options):
     return _core.make_context(**options)
 
 
-def _arrays(source, shape):
-    """indptr, indices, data and shape of CSR arrays, or of anything that SciPy makes CSR of."""
+def _arrays_of(source, shape):
+    """indptr, indices, data and shape of CSR arrays, or of what CSR can be made of."""
     if isinstance(source, tuple):
         if shape is None:
             raise TypeError("CSR arrays (data, indices, indptr) take shape=(rows, columns)")
         if len(source) != 3:
             raise TypeError("CSR arrays are three: (data, indices, indptr)")
-        data, indices, indptr = (np.asarray(array) for array in source)
+        data, indices, indptr = source
         return indptr, indices, data, shape
     if shape is not None:
         raise TypeError("shape goes with CSR arrays (data, indices, indptr) only")
-    if not hasattr(source, "tocsr"):
-        raise TypeError(
-            "a matrix is made of a sparse matrix of SciPy or of (data, indices, indptr) with shape=, "
-            f"not of {type(source).__name__}"
-        )
-    csr = source.tocsr()
-    return csr.indptr, csr.indices, csr.data, csr.shape
+    if hasattr(source, "tocsr"):  # SciPy and CuPy
+        csr = source.tocsr()
+        return csr.indptr, csr.indices, csr.data, csr.shape
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(source, torch.Tensor) and source.layout is not torch.strided:
+        csr = source.detach().to_sparse_csr()
+        return csr.crow_indices(), csr.col_indices(), csr.values(), csr.shape
+    raise TypeError(
+        "a matrix is made of a sparse matrix of SciPy, CuPy or PyTorch, or of (data, indices, indptr) with shape=, "
+        f"not of {type(source).__name__}"
+    )
 
 
-def _integers(array, name, borrow):
-    if array.dtype not in (np.int32, np.int64):
-        if borrow or not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(f"{name} must be of int32 or int64, not {array.dtype}")
-        array = array.astype(np.int64)
-    return _contiguous(array, name, borrow)
-
-
-def _values(array, name, borrow):
-    if array.dtype not in (np.float32, np.float64):
-        if borrow or np.issubdtype(array.dtype, np.complexfloating) or array.dtype == object:
-            raise TypeError(f"{name} must be of float32 or float64, not {array.dtype}")
-        array = array.astype(np.float64)
-    return _contiguous(array, name, borrow)
-
-
-def _contiguous(array, name, borrow):
-    if borrow and not array.flags.c_contiguous:
-        raise TypeError(f"{name} is not contiguous, and cannot be borrowed")
-    return np.ascontiguousarray(array)
+def _prepare(given, name, dtypes, borrow):
+    """The library of an array and the array itself, as one of these types and contiguous."""
+    library = library_of(given)
+    array = library.array(given)
+    if library.dtype(array) not in dtypes:
+        widest = dtypes[-1]
+        if borrow or not library.can_cast(array, widest):
+            raise TypeError(f"{name} must be of {dtypes[0].__name__} or {widest.__name__}, not {library.dtype(array)}")
+        array = library.cast(array, widest)
+    if not library.is_contiguous(array):
+        if borrow:
+            raise TypeError(f"{name} is not contiguous, and cannot be borrowed")
+        array = library.contiguous(array)
+    return library, array
 
 
 class Matrix:
     """A sparse matrix with a fixed pattern, of float32 or float64.
 
-    S is a sparse matrix of SciPy, in any format, or CSR arrays (data, indices, indptr) with shape=. Its arrays are
-    copied; with borrow=True they are relied on to stay as they are, and must be contiguous CSR of these types.
+    S is a sparse matrix of SciPy, CuPy or PyTorch, in any format, or CSR arrays (data, indices, indptr) with shape=,
+    of NumPy, CuPy, PyTorch, or of any library that speaks DLPack or __cuda_array_interface__. Its arrays are copied;
+    with borrow=True they are relied on to stay as they are, and must be contiguous CSR of these types.
 
     The first product tunes, or finds in the database what an earlier process has learned; `effort` says how hard it
     looks: "online" (trials ride on the products, when these have paid for them), "measure", "exhaustive", "estimate" or
     "cached". The other options are limits: the products over which a format must pay off, seconds for trials, bytes of
-    a format over those of the CSR arrays, and whether results must be the same bits from run to run. `device` is
-    "host", "cuda" or "cuda:N"; `database` a file, or "memory" for none.
+    a format over those of the CSR arrays, and whether results must be the same bits from run to run. Products run where
+    the arrays of S lie, or on `device`: "host", "cuda" or "cuda:N". `database` is a file, or "memory" for none.
 
     A may be used from many threads at once.
     """
 
     # NumPy leaves `x @ A` and `x * A` to this class.
     __array_ufunc__ = None
+
+    ndim = 2
 
     def __init__(
         self,
@@ -92,27 +99,24 @@ class Matrix:
         device=None,
         database=None,
     ):
+        indptr, indices, data, shape = _arrays_of(S, shape)
+        library, data = _prepare(data, "data", _VALUES, borrow)
         context = _context(
             effort=effort,
             expected_calls=expected_calls,
             time_limit=time_limit,
             memory_factor=memory_factor,
             deterministic=deterministic,
-            device=device,
+            device=library.device(data) if device is None else device,
             database=None if database is None else str(database),
         )
-        indptr, indices, data, shape = _arrays(S, shape)
         rows, cols = shape
+        integers = [
+            of.described(array)
+            for of, array in (_prepare(indptr, "indptr", _INDICES, borrow), _prepare(indices, "indices", _INDICES, borrow))
+        ]
         self._bind(
-            _core.Matrix(
-                rows,
-                cols,
-                _integers(indptr, "indptr", borrow),
-                _integers(indices, "indices", borrow),
-                _values(data, "data", borrow),
-                borrow,
-                context,
-            )
+            _core.Matrix(rows, cols, *integers, library.described(data), borrow, context, library.stream(data))
         )
 
     def _bind(self, core, original=None):
@@ -121,24 +125,48 @@ class Matrix:
         self._original = original
         self._product = core.product
         self.shape = (core.rows, core.cols)
-        self.dtype = np.dtype(core.type)
+        self.dtype = np.dtype(core.dtype)
         self.nnz = core.nnz
 
-    ndim = 2
-
     def __repr__(self):
-        return f"<autospmv.Matrix of {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.dtype}>"
+        rows, cols = self.shape
+        return f"<autospmv.Matrix of {rows} x {cols}, {self.nnz} nonzeros, {self.dtype}, on {self.device}>"
+
+    @property
+    def device(self):
+        """Where products run: "host", "cuda:0"."""
+        return self._core.device
 
     def __matmul__(self, x):
-        """A @ x for a vector, or for a matrix of columns."""
-        try:
-            return self._product(x)
-        except TypeError:
-            return self.matmat(x) if np.ndim(x) == 2 else self.matvec(x)
+        """A @ x for a vector, or for a matrix of columns: of the library of x, on its device."""
+        if type(x) is _ndarray:  # the short way
+            try:
+                return self._product(x)
+            except TypeError:
+                pass
+        library = library_of(x)
+        x = library.array(x)
+        return self.matmat(x) if x.ndim == 2 else self.matvec(x)
 
     def matvec(self, x, out=None):
         """A @ x, in `out` where it is given. x has shape (columns,) or (columns, 1)."""
-        return _multiply(self._core, self.dtype, x, out)
+        library = library_of(x)
+        x = library.array(x)
+        if library.dtype(x) != self.dtype:
+            if not library.can_cast(x, self.dtype):
+                raise TypeError(f"x must be of {self.dtype}, not {library.dtype(x)}")
+            x = library.cast(x, self.dtype)
+        column = x.ndim == 2 and x.shape[1] == 1
+        if column:
+            x = x.reshape(-1)
+        if x.ndim != 1:
+            raise TypeError(f"x has {x.ndim} dimensions, not 1")
+        x = library.contiguous(x)
+        if out is None:
+            y = library.product(self, x)
+            return y.reshape(-1, 1) if column else y
+        library.multiply(self, x, out)
+        return out
 
     def rmatvec(self, x, out=None):
         """A.T @ x, in `out` where it is given."""
@@ -146,13 +174,11 @@ class Matrix:
 
     def matmat(self, X):
         """A @ X, column by column."""
-        X = np.asarray(X)
+        library = library_of(X)
+        X = library.array(X)
         if X.ndim != 2:
             raise InvalidArgument(f"X has {X.ndim} dimensions, not 2")
-        product = np.empty((self.shape[0], X.shape[1]), self.dtype, order="F")
-        for j in range(X.shape[1]):
-            self.matvec(X[:, j], out=product[:, j])
-        return product
+        return library.columns(self, X)
 
     def rmatmat(self, X):
         """A.T @ X, column by column."""
@@ -178,37 +204,33 @@ class Matrix:
 
         A borrowing matrix refers to `data` from now on.
         """
-        self._core.update_values(np.ascontiguousarray(data))
+        library = library_of(data)
+        array = library.contiguous(library.array(data))
+        self._core.update_values(library.described(array), library.stream(array))
 
+    @property
     def plan(self):
-        """Finds the format now, not with the first product, and explains it."""
-        self._core.make_plan()
-        return self.explain()
+        """What products run by: found now, if that is still to be done, and shown in Jupyter as a table."""
+        return self._core.explain()
 
     def explain(self):
-        """Why products run as they do: print it, or read its members."""
+        """Why products run as they do: print it, or read its members; .json is one object for programs."""
         return self._core.explain()
 
 
-def _multiply(core, dtype, x, out):
-    x = np.asarray(x)
-    if x.dtype != dtype:
-        if not np.can_cast(x.dtype, dtype, "same_kind"):
-            raise TypeError(f"x must be of {dtype}, not {x.dtype}")
-        x = x.astype(dtype)
-    column = x.ndim == 2 and x.shape[1] == 1
-    x = np.ascontiguousarray(x.reshape(-1) if column else x)
-    if out is None:
-        y = core.product(x)
-        return y.reshape(-1, 1) if column else y
-    core.multiply(x, out)
-    return out
-
-
 def aslinearoperator(A):
-    """A as an operator of SciPy, for its solvers."""
-    from scipy.sparse.linalg import LinearOperator
-
-    return LinearOperator(
+    """A as an operator for the solvers of scipy.sparse.linalg, or, on a CUDA device, of cupyx.scipy.sparse.linalg."""
+    operator = _operator_of_cupy() if A.device != "host" else None
+    if operator is None:
+        from scipy.sparse.linalg import LinearOperator as operator
+    return operator(
         shape=A.shape, dtype=A.dtype, matvec=A.matvec, rmatvec=A.rmatvec, matmat=A.matmat, rmatmat=A.rmatmat
     )
+
+
+def _operator_of_cupy():
+    try:
+        from cupyx.scipy.sparse.linalg import LinearOperator
+    except ImportError:
+        return None
+    return LinearOperator

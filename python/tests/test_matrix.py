@@ -217,7 +217,7 @@ def test_errors_are_of_one_tree():
 def test_explains():
     S = random_matrix(300, 300)
     A = make(S, effort="measure")
-    said = A.plan()
+    said = A.plan
     assert said.source == "measured" and said.settled
     assert said.choice.seconds > 0 and said.baseline.seconds > 0
     assert said.choice.format in str(said)
@@ -236,8 +236,8 @@ def test_empty():
 def test_a_file_keeps_what_was_learned(tmp_path):
     S = random_matrix(200, 200)
     file = tmp_path / "trials.db"
-    assert make(S, effort="measure", database=file).plan().source == "measured"
-    assert make(S, effort="cached", database=file).plan().source == "database"
+    assert make(S, effort="measure", database=file).plan.source == "measured"
+    assert make(S, effort="cached", database=file).plan.source == "database"
 
 
 def test_four_threads_multiply_at_once():
