@@ -11,31 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 import autospmv
+from conftest import close, random_matrix, vector
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 
 
-def random_matrix(rows, cols, density=0.05, dtype=np.float64, seed=1):
-    return sp.random(rows, cols, density, format="csr", dtype=dtype, random_state=seed)
-
-
-def vector(size, dtype=np.float64, seed=2):
-    return np.random.default_rng(seed).standard_normal(size).astype(dtype)
-
-
-@pytest.fixture(autouse=True)
-def no_database(monkeypatch):
-    monkeypatch.setenv("AUTOSPMV_DB", ":memory:")
-
-
 def make(S, **options):
     return autospmv.Matrix(S, **{"device": "host", "database": "memory", **options})
-
-
-def close(y, expected):
-    assert y.dtype == expected.dtype
-    tolerance = 1e-12 if y.dtype == np.float64 else 1e-5
-    np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
