@@ -14,8 +14,8 @@ from autospmv.arrays import library_of
 from autospmv.errors import InvalidArgument
 
 _ndarray = np.ndarray
-_INDICES = (np.int32, np.int64)
-_VALUES = (np.float32, np.float64)
+_INDICES = (np.dtype(np.int32), np.dtype(np.int64))
+_VALUES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,13 +55,18 @@ def _prepare(given, name, dtypes, borrow):
     if library.dtype(array) not in dtypes:
         widest = dtypes[-1]
         if borrow or not library.can_cast(array, widest):
-            raise TypeError(f"{name} must be of {dtypes[0].__name__} or {widest.__name__}, not {library.dtype(array)}")
+            raise TypeError(f"{name} must be of {dtypes[0]} or {widest}, not {library.dtype(array)}")
         array = library.cast(array, widest)
     if not library.is_contiguous(array):
         if borrow:
             raise TypeError(f"{name} is not contiguous, and cannot be borrowed")
         array = library.contiguous(array)
     return library, array
+
+
+def _described(given, name, borrow):
+    library, array = _prepare(given, name, _INDICES, borrow)
+    return library.described(array)
 
 
 class Matrix:
@@ -111,12 +116,17 @@ class Matrix:
             database=None if database is None else str(database),
         )
         rows, cols = shape
-        integers = [
-            of.described(array)
-            for of, array in (_prepare(indptr, "indptr", _INDICES, borrow), _prepare(indices, "indices", _INDICES, borrow))
-        ]
         self._bind(
-            _core.Matrix(rows, cols, *integers, library.described(data), borrow, context, library.stream(data))
+            _core.Matrix(
+                rows,
+                cols,
+                _described(indptr, "indptr", borrow),
+                _described(indices, "indices", borrow),
+                library.described(data),
+                borrow,
+                context,
+                library.stream(data),
+            )
         )
 
     def _bind(self, core, original=None):
