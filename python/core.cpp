@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <charconv>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "array.hpp"
 #include "matrix.hpp"
+#include "watch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,7 +39,7 @@ Place parse_device(std::string_view name) {
 
 Context make_context(const std::string& effort, std::int64_t expected_calls, double time_limit, double memory_factor,
                      bool deterministic, const std::optional<std::string>& device,
-                     const std::optional<std::string>& database) {
+                     const std::optional<std::string>& database, bool progress) {
   const auto known = parse_effort(effort);
   if (!known) {
     throw InvalidArgument("effort is cached, estimate, measure, exhaustive or online, not '" + effort + "'");
@@ -51,7 +53,14 @@ Context make_context(const std::string& effort, std::int64_t expected_calls, dou
                     .deterministic = deterministic};
   if (device) options.device = parse_device(*device);
   if (database) options.database = *database == "memory" ? DatabaseChoice::memory() : DatabaseChoice::file(*database);
+  watch_tunings(options, progress);
   return Context(options);
+}
+
+std::optional<double> speedup(const Explanation& explanation) {
+  const auto& baseline = explanation.baseline;
+  if (!baseline || baseline->seconds <= 0 || explanation.choice.seconds <= 0) return std::nullopt;
+  return baseline->seconds / explanation.choice.seconds;
 }
 
 /// Python's own classes of errors, by name.
@@ -71,6 +80,8 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
     raise("DeviceError", error.what());
   } catch (const Unsupported& error) {
     raise("Unsupported", error.what());
+  } catch (const Interrupted& error) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
   } catch (const Error& error) {
     raise("Error", error.what());
   }
@@ -91,7 +102,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("device", &Context::device_name)
       .def_prop_ro("effort", [](const Context& context) { return std::string(name_of(context.effort())); });
   module.def("make_context", &python::make_context, "effort"_a, "expected_calls"_a, "time_limit"_a, "memory_factor"_a,
-             "deterministic"_a, "device"_a.none(), "database"_a.none());
+             "deterministic"_a, "device"_a.none(), "database"_a.none(), "progress"_a);
 
   nb::class_<ExplainedCandidate>(module, "Candidate")
       .def_ro("format", &ExplainedCandidate::format)
@@ -110,8 +121,11 @@ NB_MODULE(_core, module) {
       .def_ro("baseline", &Explanation::baseline)
       .def_ro("bytes_per_nonzero", &Explanation::bytes_per_nonzero)
       .def_ro("tuning_seconds", &Explanation::tuning_seconds)
-      .def_prop_ro("json", &Explanation::json)
-      .def("__str__", &Explanation::text);
+      .def_ro("candidates", &Explanation::candidates)
+      .def_prop_ro("speedup", &python::speedup, "over the baseline; None where it was not measured")
+      .def_prop_ro("json", &Explanation::json, "one object, on one line")
+      .def("__repr__", &Explanation::text)
+      .def("_repr_html_", [](nb::handle self) { return nb::module_::import_("autospmv.notebook").attr("html_of")(self); });
 
   nb::class_<Array>(module, "Array")
       .def(nb::init<python::AnyArray>(), "array"_a.noconvert())

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "watch.hpp"
+
 namespace nb = nanobind;
 
 namespace autospmv::python {
@@ -88,7 +90,7 @@ nb::object PyMatrix::product(const HostArray& x) const {
         auto* data = new T[size];
         nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });
         {
-          const nb::gil_scoped_release others_run;
+          const OthersRun others_run;
           auto_spmv<T>(matrix, from, {data, size}, {.memory = Memory::host, .context = &context_, .op = op_});
         }
         return nb::cast(nb::ndarray<nb::numpy, T>(data, {size}, owner));
@@ -101,7 +103,7 @@ void PyMatrix::multiply(const HostArray& x, const WritableArray& y) const {
       [&]<class T>(const Matrix<T>& matrix) {
         const auto from = elements_of<T>(x, "x");
         const auto to = elements_of<T>(y, "out");
-        const nb::gil_scoped_release others_run;
+        const OthersRun others_run;
         auto_spmv<T>(matrix, from, to, {.memory = Memory::host, .context = &context_, .op = op_});
       },
       handle_);
@@ -112,7 +114,7 @@ void PyMatrix::multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t 
   if (context_.device().backend == Backend::host) {
     throw InvalidArgument("x lies on a CUDA device, and the matrix is multiplied on the host: see device=");
   }
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   std::visit(
       [&]<class T>(const Matrix<T>& matrix) {
         const std::span from(reinterpret_cast<const T*>(x), x_size);
@@ -134,7 +136,7 @@ void PyMatrix::update_values(const Array& values, std::uintptr_t stream) {
 }
 
 Explanation PyMatrix::explain() const {
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   return std::visit([&](const auto& matrix) { return autospmv::explain(matrix, context_, op_); }, handle_);
 }
 

@@ -81,6 +81,8 @@ class Matrix:
     "cached". The other options are limits: the products over which a format must pay off, seconds for trials, bytes of
     a format over those of the CSR arrays, and whether results must be the same bits from run to run. Products run where
     the arrays of S lie, or on `device`: "host", "cuda" or "cuda:N". `database` is a file, or "memory" for none.
+    On a terminal and in Jupyter a line shows how far a tuning is; not so with progress=False. Ctrl-C ends a tuning, and
+    what was measured is kept.
 
     A may be used from many threads at once.
     """
@@ -103,6 +105,7 @@ class Matrix:
         deterministic=False,
         device=None,
         database=None,
+        progress=True,
     ):
         indptr, indices, data, shape = _arrays_of(S, shape)
         library, data = _prepare(data, "data", _VALUES, borrow)
@@ -114,6 +117,7 @@ class Matrix:
             deterministic=deterministic,
             device=library.device(data) if device is None else device,
             database=None if database is None else str(database),
+            progress=progress,
         )
         rows, cols = shape
         self._bind(

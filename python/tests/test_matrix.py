@@ -1,8 +1,11 @@
 """What a Matrix computes, takes and refuses."""
 
 import gc
+import io
 import json
 import resource
+import signal
+import sys
 import threading
 import weakref
 
@@ -270,3 +273,66 @@ def test_matrices_that_go_leave_no_memory_behind():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     make_and_drop(10000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB
+
+
+def test_an_interrupted_tuning_leaves_nothing_bad(tmp_path):
+    S = random_matrix(3000, 3000, 0.01)
+    x = vector(3000)
+    A = make(S, effort="exhaustive", database=tmp_path / "trials.db")
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            A @ x  # takes minutes
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    # What was measured is known, and a matrix that shall not be tuned any more can be multiplied at once.
+    known = make(S, effort="cached", database=tmp_path / "trials.db")
+    close(known @ x, S @ x)
+    close(make(S, effort="estimate", database=tmp_path / "trials.db") @ x, S @ x)
+    del A, known
+    gc.collect()
+
+
+def test_what_a_handler_raises_comes_out(tmp_path):
+    class Stopped(Exception):
+        pass
+
+    def handler(number, frame):
+        raise Stopped
+
+    A = make(random_matrix(3000, 3000, 0.01), effort="exhaustive")
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Stopped):
+            A.plan
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream, progress", [(Terminal, True), (Terminal, False), (io.StringIO, True)])
+def test_a_line_of_progress_on_terminals(monkeypatch, stream, progress):
+    said = stream()
+    monkeypatch.setattr(sys, "stderr", said)
+    make(random_matrix(200, 200), effort="measure", progress=progress) @ vector(200)
+    text = said.getvalue()
+    if stream is Terminal and progress:
+        assert "tuning [" in text and text.endswith(" \r") and "\n" not in text
+    else:
+        assert text == ""
+
+
+def test_plans_in_notebooks():
+    plan = make(random_matrix(300, 300), effort="measure").plan
+    html = plan._repr_html_()
+    assert html.startswith("<table>") and plan.choice.format in html and "runner-up" in html
+    assert plan.speedup >= 0.5 and f"{plan.speedup:.2f} times" in html
+    assert repr(plan) == str(plan) and plan.candidates
+    cached = make(random_matrix(300, 300), effort="cached").plan
+    assert cached.speedup is None and "not measured" in cached._repr_html_()
