@@ -1,7 +1,10 @@
 #include "watch.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -16,6 +19,9 @@ constexpr auto between_looks = std::chrono::milliseconds(20);
 
 std::atomic<bool> line_stands = false;
 
+// That a signal came while the line was written: its exception stands in Python, and whoever asks next is told.
+thread_local bool has_raised = false;
+
 nb::object line(const char* function) { return nb::module_::import_("autospmv.progress").attr(function); }
 
 void clear_line() {
@@ -28,23 +34,24 @@ void clear_line() {
   }
 }
 
-// What a signal raises here ends the tuning, as it does between its samples.
 void show(const Progress& progress) {
   const nb::gil_scoped_acquire python;
   try {
     line_stands = nb::cast<bool>(line("show")(progress.done, progress.total, progress.candidate));
   } catch (nb::python_error& error) {
     error.restore();
+    has_raised = true;
   }
 }
 
 bool is_interrupted() {
   thread_local Clock::time_point last;
   const auto now = Clock::now();
-  if (now - last < between_looks) return false;
+  const bool is_known = std::exchange(has_raised, false);
+  if (!is_known && now - last < between_looks) return false;
   last = now;
   const nb::gil_scoped_acquire python;
-  if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() == 0) return false;
+  if (!is_known && PyErr_CheckSignals() == 0) return false;
   nb::python_error raised;
   clear_line();
   raised.restore();
