@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 
-from autospmv import _core
+from autospmv import _core, cusparse
 from autospmv.arrays import library_of
 from autospmv.errors import InvalidArgument
 
@@ -21,6 +21,8 @@ _VALUES = (np.dtype(np.float32), np.dtype(np.float64))
 @functools.lru_cache(maxsize=64)
 def _context(**options):
     # Contexts are kept: each opens the database, and plans of one are no plans of another.
+    if options["device"] != "host":
+        cusparse.load()
     return _core.make_context(**options)
 
 

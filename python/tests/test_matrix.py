@@ -328,11 +328,12 @@ def test_a_line_of_progress_on_terminals(monkeypatch, stream, progress):
         assert text == ""
 
 
-def test_plans_in_notebooks():
-    plan = make(random_matrix(300, 300), effort="measure").plan
+def test_plans_in_notebooks(tmp_path):
+    plan = make(random_matrix(300, 300), effort="measure", database=tmp_path / "trials.db").plan
     html = plan._repr_html_()
-    assert html.startswith("<table>") and plan.choice.format in html and "runner-up" in html
-    assert plan.speedup >= 0.5 and f"{plan.speedup:.2f} times" in html
+    assert html.startswith("<table>") and plan.choice.format in html
+    assert ("runner-up" in html) == (plan.runner_up is not None)
+    assert plan.speedup > 0 and f"{plan.speedup:.2f} times" in html
     assert repr(plan) == str(plan) and plan.candidates
     cached = make(random_matrix(300, 300), effort="cached").plan
     assert cached.speedup is None and "not measured" in cached._repr_html_()
