@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import sys
 import weakref
+from typing import Any, Literal
 
 import numpy as np
 
@@ -96,19 +98,19 @@ class Matrix:
 
     def __init__(
         self,
-        S,
+        S: Any,
         *,
-        shape=None,
-        borrow=False,
-        effort="online",
-        expected_calls=1000,
-        time_limit=math.inf,
-        memory_factor=math.inf,
-        deterministic=False,
-        device=None,
-        database=None,
-        progress=True,
-    ):
+        shape: tuple[int, int] | None = None,
+        borrow: bool = False,
+        effort: Literal["cached", "estimate", "measure", "exhaustive", "online"] = "online",
+        expected_calls: int = 1000,
+        time_limit: float = math.inf,
+        memory_factor: float = math.inf,
+        deterministic: bool = False,
+        device: str | None = None,
+        database: str | os.PathLike | None = None,
+        progress: bool = True,
+    ) -> None:
         indptr, indices, data, shape = _arrays_of(S, shape)
         library, data = _prepare(data, "data", _VALUES, borrow)
         context = _context(
@@ -135,25 +137,25 @@ class Matrix:
             )
         )
 
-    def _bind(self, core, original=None):
+    def _bind(self, core: _core.Matrix, original: weakref.ref[Matrix] | None = None) -> None:
         self._core = core
-        self._transposed = None
+        self._transposed: Matrix | None = None
         self._original = original
         self._product = core.product
-        self.shape = (core.rows, core.cols)
+        self.shape: tuple[int, int] = (core.rows, core.cols)
         self.dtype = np.dtype(core.dtype)
         self.nnz = core.nnz
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows, cols = self.shape
         return f"<autospmv.Matrix of {rows} x {cols}, {self.nnz} nonzeros, {self.dtype}, on {self.device}>"
 
     @property
-    def device(self):
+    def device(self) -> str:
         """Where products run: "host", "cuda:0"."""
         return self._core.device
 
-    def __matmul__(self, x):
+    def __matmul__(self, x: Any) -> Any:
         """A @ x for a vector, or for a matrix of columns: of the library of x, on its device."""
         if type(x) is _ndarray:  # the short way
             try:
@@ -164,7 +166,7 @@ class Matrix:
         x = library.array(x)
         return self.matmat(x) if x.ndim == 2 else self.matvec(x)
 
-    def matvec(self, x, out=None):
+    def matvec(self, x: Any, out: Any = None) -> Any:
         """A @ x, in `out` where it is given. x has shape (columns,) or (columns, 1)."""
         library = library_of(x)
         x = library.array(x)
@@ -184,11 +186,11 @@ class Matrix:
         library.multiply(self, x, out)
         return out
 
-    def rmatvec(self, x, out=None):
+    def rmatvec(self, x: Any, out: Any = None) -> Any:
         """A.T @ x, in `out` where it is given."""
         return self.T.matvec(x, out)
 
-    def matmat(self, X):
+    def matmat(self, X: Any) -> Any:
         """A @ X, column by column."""
         library = library_of(X)
         X = library.array(X)
@@ -196,12 +198,12 @@ class Matrix:
             raise InvalidArgument(f"X has {X.ndim} dimensions, not 2")
         return library.columns(self, X)
 
-    def rmatmat(self, X):
+    def rmatmat(self, X: Any) -> Any:
         """A.T @ X, column by column."""
         return self.T.matmat(X)
 
     @property
-    def T(self):
+    def T(self) -> Matrix:
         """The matrix transposed: the same values, and plans of its own, made with its first product."""
         # Two that held each other would go with the next garbage collection only.
         original = self._original() if self._original is not None else None
@@ -215,7 +217,7 @@ class Matrix:
     # For SciPy: the matrix is real.
     adjoint = H = T
 
-    def update_values(self, data):
+    def update_values(self, data: Any) -> None:
         """New values for the same pattern, in the order of the CSR arrays that it was made of. Nothing is tuned again.
 
         A borrowing matrix refers to `data` from now on.
@@ -225,16 +227,16 @@ class Matrix:
         self._core.update_values(library.described(array), library.stream(array))
 
     @property
-    def plan(self):
+    def plan(self) -> _core.Explanation:
         """What products run by: found now, if that is still to be done, and shown in Jupyter as a table."""
         return self._core.explain()
 
-    def explain(self):
+    def explain(self) -> _core.Explanation:
         """Why products run as they do: print it, or read its members; .json is one object for programs."""
         return self._core.explain()
 
 
-def aslinearoperator(A):
+def aslinearoperator(A: Matrix) -> Any:
     """A as an operator for the solvers of scipy.sparse.linalg, or, on a CUDA device, of cupyx.scipy.sparse.linalg."""
     operator = _operator_of_cupy() if A.device != "host" else None
     if operator is None:

@@ -45,7 +45,7 @@ def _backward(ctx, gradient):
 _spmv.register_autograd(_backward, setup_context=_keep)
 
 
-def spmv(A, x):
+def spmv(A: Matrix, x: torch.Tensor) -> torch.Tensor:
     """A @ x for a tensor x of the type of A, on the CPU or on a CUDA device, and in its gradient A.T @ that of y.
 
     The values of A are constants: they have no gradient.

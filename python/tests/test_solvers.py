@@ -49,7 +49,7 @@ def smallest_of_corpus():
 
 def cases():
     yield from (pytest.param(make, id=name) for name, make in GENERATED.items())
-    if CORPUS is None:
+    if not CORPUS:
         no_corpus = pytest.mark.skip(reason="AUTOSPMV_CORPUS names no folder of Matrix Market files")
         yield pytest.param(None, id="corpus", marks=no_corpus)
         return
