@@ -125,7 +125,8 @@ NB_MODULE(_core, module) {
       .def_prop_ro("speedup", &python::speedup, "over the baseline; None where it was not measured")
       .def_prop_ro("json", &Explanation::json, "one object, on one line")
       .def("__repr__", &Explanation::text)
-      .def("_repr_html_", [](nb::handle self) { return nb::module_::import_("autospmv.notebook").attr("html_of")(self); });
+      .def("_repr_html_",
+           [](nb::handle self) { return nb::module_::import_("autospmv.notebook").attr("html_of")(self); });
 
   nb::class_<Array>(module, "Array")
       .def(nb::init<python::AnyArray>(), "array"_a.noconvert())
@@ -145,7 +146,9 @@ NB_MODULE(_core, module) {
       .def_prop_ro("device", &PyMatrix::device)
       .def("product", &PyMatrix::product, "x"_a.noconvert())
       .def("multiply", &PyMatrix::multiply, "x"_a.noconvert(), "out"_a.noconvert())
-      .def("multiply_at", &PyMatrix::multiply_at, "x"_a, "x_size"_a, "out"_a, "out_size"_a, "stream"_a)
+      .def("multiply_on_host", &PyMatrix::multiply_on_host, "x"_a, "x_size"_a, "out"_a, "out_size"_a)
+      .def("multiply_on_device", &PyMatrix::multiply_on_device, "x"_a, "x_size"_a, "out"_a, "out_size"_a, "stream"_a,
+           "ordinal"_a)
       .def("update_values", &PyMatrix::update_values, "data"_a, "stream"_a)
       .def("explain", &PyMatrix::explain);
 }

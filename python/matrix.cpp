@@ -57,8 +57,8 @@ Handle make(const Given& given) {
 
 PyMatrix::PyMatrix(std::int64_t rows, std::int64_t cols, const Array& row_ptr, const Array& col_idx,
                    const Array& values, bool borrow, Context context, std::uintptr_t stream)
-    : handle_(make({rows, cols, row_ptr, col_idx, values, borrow ? Ownership::borrow : Ownership::copy,
-                    stream_of(stream)})),
+    : handle_(make(
+          {rows, cols, row_ptr, col_idx, values, borrow ? Ownership::borrow : Ownership::copy, stream_of(stream)})),
       context_(std::move(context)) {
   if (borrow) borrowed_ = std::make_shared<Borrowed>(Borrowed{row_ptr, col_idx, values});
 }
@@ -109,19 +109,31 @@ void PyMatrix::multiply(const HostArray& x, const WritableArray& y) const {
       handle_);
 }
 
-void PyMatrix::multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size,
-                           std::uintptr_t stream) const {
-  if (context_.device().backend == Backend::host) {
-    throw InvalidArgument("x lies on a CUDA device, and the matrix is multiplied on the host: see device=");
-  }
+void PyMatrix::multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size, Stream stream,
+                           std::optional<Memory> memory) const {
   const OthersRun others_run;
   std::visit(
       [&]<class T>(const Matrix<T>& matrix) {
         const std::span from(reinterpret_cast<const T*>(x), x_size);
         const std::span to(reinterpret_cast<T*>(y), y_size);
-        auto_spmv<T>(matrix, from, to, {.stream = stream_of(stream), .context = &context_, .op = op_});
+        auto_spmv<T>(matrix, from, to, {.stream = stream, .memory = memory, .context = &context_, .op = op_});
       },
       handle_);
+}
+
+void PyMatrix::multiply_on_host(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size) const {
+  multiply_at(x, x_size, y, y_size, {}, Memory::host);
+}
+
+void PyMatrix::multiply_on_device(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size,
+                                  std::uintptr_t stream, int ordinal) const {
+  const auto place = context_.device();
+  if (place.backend == Backend::host || (ordinal >= 0 && ordinal != place.ordinal)) {
+    const auto where = ordinal < 0 ? "a CUDA device" : "cuda:" + std::to_string(ordinal);
+    throw InvalidArgument("x lies on " + where + ", and products run on " + device());
+  }
+  const auto known = ordinal < 0 ? std::nullopt : std::optional(Memory::device);
+  multiply_at(x, x_size, y, y_size, stream_of(stream), known);
 }
 
 void PyMatrix::update_values(const Array& values, std::uintptr_t stream) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -37,10 +38,12 @@ class PyMatrix {
   [[nodiscard]] nanobind::object product(const HostArray& x) const;
   /// y = A x in an array that is there.
   void multiply(const HostArray& x, const WritableArray& y) const;
-  /// The same on vectors on a CUDA device, of the type of the matrix. Throws InvalidArgument where they do not lie on
-  /// that of the matrix.
-  void multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size,
-                   std::uintptr_t stream) const;
+  /// The same by addresses in host memory, of vectors of the type of the matrix.
+  void multiply_on_host(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size) const;
+  /// The same on CUDA device `ordinal`; -1: it is to be found out which. Throws InvalidArgument where it is not that of
+  /// the matrix.
+  void multiply_on_device(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size,
+                          std::uintptr_t stream, int ordinal) const;
 
   void update_values(const Array& values, std::uintptr_t stream);
 
@@ -56,6 +59,8 @@ class PyMatrix {
     Array values;
   };
 
+  void multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t y, std::size_t y_size, Stream stream,
+                   std::optional<Memory> memory) const;
   [[nodiscard]] std::int64_t stored_rows() const;
   [[nodiscard]] std::int64_t stored_cols() const;
 

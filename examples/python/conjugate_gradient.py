@@ -32,7 +32,7 @@ def solve(A, b, tolerance):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    S = sp.csr_array(scipy.io.mmread(sys.argv[1]), dtype=float)
+    S = sp.csr_array(scipy.io.mmread(sys.argv[1], spmatrix=False), dtype=float)
     tolerance = float(sys.argv[2]) if len(sys.argv) == 3 else 1e-8
     b = S @ np.ones(S.shape[0])
     A = autospmv.Matrix(S)

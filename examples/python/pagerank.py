@@ -38,7 +38,7 @@ def pagerank(M, dangling, tolerance=1e-10):
 
 
 def main():
-    graph = sp.csr_array(scipy.io.mmread(sys.argv[1])) if len(sys.argv) > 1 else random_graph()
+    graph = sp.csr_array(scipy.io.mmread(sys.argv[1], spmatrix=False)) if len(sys.argv) > 1 else random_graph()
     graph.data = np.ones(graph.nnz)
     links = graph.sum(axis=1)
     S = sp.csr_array((graph / np.maximum(links, 1)[:, None]).T)

@@ -31,8 +31,8 @@ class AUTOSPMV_API DeviceError : public Error {
   using Error::Error;
 };
 
-/// A tuning was given up because ContextOptions::stop has asked for that. Nothing is broken: what was measured before is
-/// kept, the next tuning of the matrix goes on from there, and everything can be used as before.
+/// A tuning was given up because ContextOptions::stop has asked for that. Nothing is broken: what was measured before
+/// is kept, the next tuning of the matrix goes on from there, and everything can be used as before.
 class AUTOSPMV_API Interrupted : public Error {
  public:
   using Error::Error;

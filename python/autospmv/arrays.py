@@ -13,31 +13,43 @@ import numpy as np
 from autospmv import _core
 
 
+# By type: what says of an array of it which library takes it. A product asks each time.
+_choosers = {}
+
+
 def library_of(array):
+    chooser = _choosers.get(type(array))
+    if chooser is None:
+        chooser = _choosers[type(array)] = _chooser_of(array)
+    return chooser(array)
+
+
+def _chooser_of(array):
     if isinstance(array, np.ndarray):
-        return NumPy
+        return lambda array: NumPy
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        return _library_of_tensor(array, torch)
+        return _library_of_tensor
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(array, cupy.ndarray):
-        return CuPy
-    if hasattr(array, "__cuda_array_interface__") or _lies_on_device(array):
-        return Foreign
-    return NumPy
+        return lambda array: CuPy
+    # Of one type, some arrays may lie on a device and others not.
+    return lambda array: Foreign if _lies_on_device(array) else NumPy
 
 
-def _library_of_tensor(tensor, torch):
-    if tensor.layout is not torch.strided:
+def _library_of_tensor(tensor):
+    if tensor.layout is not sys.modules["torch"].strided:
         raise TypeError(f"a tensor of layout {tensor.layout} is no vector: strided ones are taken")
     if tensor.is_cuda:
         return TorchCuda
-    if tensor.device.type == "cpu":
+    if tensor.is_cpu:
         return TorchHost
     raise TypeError(f"a tensor lies on {tensor.device}: those on the CPU and on CUDA devices are taken")
 
 
 def _lies_on_device(array):
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
     cuda, cuda_managed = 2, 13  # of DLPack
     place = getattr(array, "__dlpack_device__", None)
     return place is not None and place()[0] in (cuda, cuda_managed)
@@ -126,8 +138,11 @@ class CuPy(NumPy):
 
     @staticmethod
     def stream(array):
+        cuda = sys.modules["cupy"].cuda
+        if array.device.id == cuda.runtime.getDevice():
+            return cuda.get_current_stream().ptr
         with array.device:
-            return sys.modules["cupy"].cuda.get_current_stream().ptr
+            return cuda.get_current_stream().ptr
 
     @staticmethod
     def product(A, x):
@@ -136,7 +151,8 @@ class CuPy(NumPy):
             with x.device:
                 return CuPy.product(A, x)
         y = cupy.empty(A.shape[0], A.dtype)
-        A._core.multiply_at(x.data.ptr, x.size, y.data.ptr, y.size, cupy.cuda.get_current_stream().ptr)
+        stream = cupy.cuda.get_current_stream().ptr
+        A._core.multiply_on_device(x.data.ptr, x.size, y.data.ptr, y.size, stream, x.device.id)
         return y
 
     @staticmethod
@@ -144,7 +160,7 @@ class CuPy(NumPy):
         fits = isinstance(out, sys.modules["cupy"].ndarray) and out.dtype == A.dtype and out.device == x.device
         if not fits or out.ndim != 1 or not out.flags.c_contiguous:
             _refuse("out", A.dtype, "another array, or one on another device than x")
-        A._core.multiply_at(x.data.ptr, x.size, out.data.ptr, out.size, CuPy.stream(x))
+        A._core.multiply_on_device(x.data.ptr, x.size, out.data.ptr, out.size, CuPy.stream(x), x.device.id)
 
     @staticmethod
     def columns(A, X):
@@ -158,15 +174,20 @@ class CuPy(NumPy):
 class _Torch:
     """What PyTorch's tensors have in common wherever they lie."""
 
+    # NumPy's types of PyTorch's; those that NumPy does not have keep their name.
+    _dtypes = {}
+
     @staticmethod
     def array(given):
         return given
 
     @staticmethod
     def dtype(array):
-        name = str(array.dtype).removeprefix("torch.")
-        # NumPy has no name for some of them.
-        return np.dtype(name) if hasattr(np, name) else name
+        known = _Torch._dtypes.get(array.dtype)
+        if known is None:
+            name = str(array.dtype).removeprefix("torch.")
+            known = _Torch._dtypes[array.dtype] = np.dtype(name) if hasattr(np, name) else name
+        return known
 
     @staticmethod
     def can_cast(array, dtype):
@@ -186,20 +207,25 @@ class _Torch:
 
     @classmethod
     def product(cls, A, x):
-        torch = sys.modules["torch"]
-        if x.requires_grad and torch.is_grad_enabled():
+        if x.requires_grad and sys.modules["torch"].is_grad_enabled():
             from autospmv.torch import spmv
 
             return spmv(A, x)
         return cls.plain_product(A, x)
 
     @classmethod
+    def plain_product(cls, A, x):
+        y = x.new_empty(A.shape[0])
+        cls.plain_multiply(A, x, y)
+        return y
+
+    @classmethod
     def multiply(cls, A, x, out):
         torch = sys.modules["torch"]
-        fits = isinstance(out, torch.Tensor) and out.dtype is _torch_dtype(A.dtype) and out.device == x.device
+        fits = isinstance(out, torch.Tensor) and out.dtype is x.dtype and out.device == x.device
         if not fits or out.ndim != 1 or not out.is_contiguous():
             _refuse("out", A.dtype, "another array, or one on another device than x")
-        if torch.is_grad_enabled() and (x.requires_grad or out.requires_grad):
+        if (x.requires_grad or out.requires_grad) and torch.is_grad_enabled():
             raise TypeError("products with out= have no gradient: use A @ x, or torch.no_grad()")
         cls.plain_multiply(A, x, out)
 
@@ -211,7 +237,7 @@ class _Torch:
 
 
 class TorchHost(_Torch):
-    """Host memory, which PyTorch shares with NumPy."""
+    """Host memory."""
 
     @staticmethod
     def described(array):
@@ -226,12 +252,8 @@ class TorchHost(_Torch):
         return 0
 
     @staticmethod
-    def plain_product(A, x):
-        return sys.modules["torch"].from_numpy(A._product(x.detach().numpy()))
-
-    @staticmethod
     def plain_multiply(A, x, out):
-        A._core.multiply(x.detach().numpy(), out.detach().numpy())
+        A._core.multiply_on_host(x.data_ptr(), x.numel(), out.data_ptr(), out.numel())
 
 
 class TorchCuda(_Torch):
@@ -243,21 +265,23 @@ class TorchCuda(_Torch):
 
     @staticmethod
     def device(array):
-        return f"cuda:{array.device.index}"
+        return f"cuda:{array.get_device()}"
 
     @staticmethod
     def stream(array):
-        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-
-    @staticmethod
-    def plain_product(A, x):
-        y = sys.modules["torch"].empty(A.shape[0], dtype=x.dtype, device=x.device)
-        TorchCuda.plain_multiply(A, x, y)
-        return y
+        torch = sys.modules["torch"]
+        # What Triton's launchers ask: an object of the stream takes ten times as long to make.
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        if raw is not None:
+            return raw(array.get_device())
+        return torch.cuda.current_stream(array.device).cuda_stream
 
     @staticmethod
     def plain_multiply(A, x, out):
-        A._core.multiply_at(x.data_ptr(), x.numel(), out.data_ptr(), out.numel(), TorchCuda.stream(x))
+        ordinal = x.get_device()
+        A._core.multiply_on_device(
+            x.data_ptr(), x.numel(), out.data_ptr(), out.numel(), TorchCuda.stream(x), ordinal
+        )
 
 
 def _torch_dtype(dtype):
@@ -300,6 +324,10 @@ class Foreign:
         return array.stream
 
     @staticmethod
+    def columns(A, X):
+        raise TypeError(f"{X.kind} has 2 dimensions: vectors are taken")
+
+    @staticmethod
     def product(A, x):
         raise TypeError(f"the result needs out=: no {x.kind} can be made here")
 
@@ -308,7 +336,8 @@ class Foreign:
         y = _Described(out, writable=True)
         if y.dtype != A.dtype:
             _refuse("out", A.dtype, y.dtype)
-        A._core.multiply_at(x.core.address, x.core.size, y.core.address, y.core.size, x.stream)
+        unknown = -1
+        A._core.multiply_on_device(x.core.address, x.core.size, y.core.address, y.core.size, x.stream, unknown)
 
 
 class _Described:

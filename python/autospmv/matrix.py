@@ -164,25 +164,27 @@ class Matrix:
                 pass
         library = library_of(x)
         x = library.array(x)
-        return self.matmat(x) if x.ndim == 2 else self.matvec(x)
+        return library.columns(self, x) if x.ndim == 2 else self._multiply(library, x, None)
 
     def matvec(self, x: Any, out: Any = None) -> Any:
         """A @ x, in `out` where it is given. x has shape (columns,) or (columns, 1)."""
         library = library_of(x)
         x = library.array(x)
+        if x.ndim == 2 and x.shape[1] == 1:
+            y = self._multiply(library, x.reshape(-1), out)
+            return y.reshape(-1, 1) if out is None else out
+        return self._multiply(library, x, out)
+
+    def _multiply(self, library, x, out):
         if library.dtype(x) != self.dtype:
             if not library.can_cast(x, self.dtype):
                 raise TypeError(f"x must be of {self.dtype}, not {library.dtype(x)}")
             x = library.cast(x, self.dtype)
-        column = x.ndim == 2 and x.shape[1] == 1
-        if column:
-            x = x.reshape(-1)
         if x.ndim != 1:
             raise TypeError(f"x has {x.ndim} dimensions, not 1")
         x = library.contiguous(x)
         if out is None:
-            y = library.product(self, x)
-            return y.reshape(-1, 1) if column else y
+            return library.product(self, x)
         library.multiply(self, x, out)
         return out
 

@@ -28,7 +28,7 @@ def read(path, seed, dtype):
     import scipy.sparse as sp
 
     opened = lzma.open(path) if path.endswith(".xz") else path
-    coordinates = scipy.io.mmread(opened)
+    coordinates = scipy.io.mmread(opened, spmatrix=False)
     if seed is not None:
         # One value for both places of a symmetric pair.
         low, high = np.minimum(coordinates.row, coordinates.col), np.maximum(coordinates.row, coordinates.col)
@@ -90,29 +90,37 @@ def time_in_turns(products, wait):
     return [statistics.median(taken) for taken in samples]
 
 
-def rivals_on_device(matrix, x):
-    """Name, product and the way to wait, of the libraries there are; the rival's product and ours."""
-    import autospmv
+class Rival:
+    """Another library's product: theirs @ x, and into an array that is there where it has that."""
 
+    def __init__(self, name, theirs, x, wait, to_numpy, into=None):
+        self.name, self.theirs, self.x, self.wait, self.to_numpy, self.into = name, theirs, x, wait, to_numpy, into
+
+
+def rivals_on_host(matrix, x):
+    return [Rival("SciPy", matrix, x, lambda: None, lambda y: y)]
+
+
+def rivals_on_device(matrix, x):
     found = []
     try:
         import cupy
         import cupyx.scipy.sparse as cusp
 
-        theirs, vector = cusp.csr_matrix(matrix), cupy.asarray(x)
-        found.append(("CuPy", theirs, vector, cupy.cuda.Device().synchronize))
+        theirs = cusp.csr_matrix(matrix)
+        found.append(Rival("CuPy", theirs, cupy.asarray(x), cupy.cuda.Device().synchronize, lambda y: y.get()))
     except ImportError:
         print("CuPy is not installed", file=sys.stderr)
     try:
         import torch
 
-        theirs = torch.sparse_csr_tensor(
-            *(torch.from_numpy(array) for array in (matrix.indptr, matrix.indices, matrix.data)), matrix.shape
-        ).cuda()
-        found.append(("PyTorch", theirs, torch.from_numpy(x).cuda(), torch.cuda.synchronize))
+        arrays = (torch.from_numpy(array) for array in (matrix.indptr, matrix.indices, matrix.data))
+        theirs = torch.sparse_csr_tensor(*arrays, matrix.shape, check_invariants=True).cuda()
+        vector, wait = torch.from_numpy(x).cuda(), torch.cuda.synchronize
+        found.append(Rival("PyTorch", theirs, vector, wait, lambda y: y.cpu().numpy(), torch.mv))
     except ImportError:
         print("PyTorch is not installed", file=sys.stderr)
-    return [(name, theirs, vector, wait) for name, theirs, vector, wait in found]
+    return found
 
 
 def measure(name, matrix, arguments):
@@ -122,27 +130,30 @@ def measure(name, matrix, arguments):
 
     x = np.random.default_rng(1).uniform(-1, 1, matrix.shape[1]).astype(matrix.dtype)
     expected = matrix @ x
-    if arguments.cuda:
-        rivals = rivals_on_device(matrix, x)
-    else:
-        rivals = [("SciPy", matrix, x, lambda: None)]
-    for rival, theirs, vector, wait in rivals:
-        A = autospmv.Matrix(theirs, effort=arguments.effort, database="memory")
+    tolerance = 64 * np.finfo(matrix.dtype).eps * (abs(matrix) @ abs(x)) + np.finfo(matrix.dtype).tiny
+    for rival in (rivals_on_device if arguments.cuda else rivals_on_host)(matrix, x):
+        A = autospmv.Matrix(rival.theirs, effort=arguments.effort, database="memory")
         choice = A.plan.choice
-        got = np.asarray((A @ vector).get() if rival == "CuPy" else (A @ vector).cpu() if rival == "PyTorch" else A @ vector)
-        scale = abs(matrix) @ abs(x)
-        if not np.all(abs(got - expected) <= 64 * np.finfo(matrix.dtype).eps * scale + np.finfo(matrix.dtype).tiny):
+        y = A @ rival.x
+        if not np.all(abs(rival.to_numpy(y) - expected) <= tolerance):
             sys.exit(f"{name}: wrong answer")
-        ours, others = time_in_turns([lambda: A @ vector, lambda: theirs @ vector], wait)
+        products = {
+            "ours": lambda: A @ rival.x,
+            "theirs": lambda: rival.theirs @ rival.x,
+            "ours_out": lambda: A.matvec(rival.x, out=y),
+        }
+        if rival.into:
+            products["theirs_out"] = lambda: rival.into(rival.theirs, rival.x, out=y)
+        times = time_in_turns(list(products.values()), rival.wait)
         yield {
             "matrix": name,
             "rows": matrix.shape[0],
             "nnz": matrix.nnz,
-            "rival": rival,
+            "rival": rival.name,
             "threads": int(os.environ["OMP_NUM_THREADS"]),
             "choice": f"{choice.format} {choice.parameters}".strip(),
-            "seconds": ours,
-            "rival_seconds": others,
+            "product": choice.seconds,
+            **dict(zip(products, times)),
         }
 
 
@@ -173,21 +184,28 @@ def run(arguments):
 
 
 def table(records):
-    columns = sorted({(record["rival"], record["threads"]) for record in records})
-    heads = [f"over {rival}" + (f", {threads} thread{'s' * (threads > 1)}" if rival == "SciPy" else "") for rival, threads in columns]
-    lines = ["| matrix | nonzeros | " + " | ".join(heads) + " | chosen |", "|---|--:|" + "--:|" * len(columns) + "---|"]
-    gains = {column: [] for column in columns}
-    for name in dict.fromkeys(record["matrix"] for record in records):
-        of = {(r["rival"], r["threads"]): r for r in records if r["matrix"] == name}
-        cells = []
-        for column in columns:
-            if column in of:
-                gains[column].append(of[column]["rival_seconds"] / of[column]["seconds"])
-            cells.append(f"{gains[column][-1]:.2f}" if column in of else "-")
-        last = of[max(of)]
-        lines.append(f"| {name} | {last['nnz']} | " + " | ".join(cells) + f" | {last['choice']} |")
-    means = [f"{statistics.geometric_mean(gains[c]):.2f} ({min(gains[c]):.2f} to {max(gains[c]):.2f})" for c in columns]
-    lines.append("| geometric mean (least to most) | | " + " | ".join(means) + " | |")
+    """Of one rival and one number of threads."""
+    has_out = "theirs_out" in records[0]
+    columns = ["product", "ours", "ours_out", "theirs"] + ["theirs_out"] * has_out
+    heads = ["product", "A @ x", "A.matvec(x, out=y)", "theirs", "theirs, out="][: len(columns)]
+    heads += ["theirs / ours"] + ["the same, out="] * has_out
+    lines = ["| matrix | nonzeros | " + " | ".join(heads) + " | chosen |", "|---|--:|" + "--:|" * len(heads) + "---|"]
+    gains, gains_out = [], []
+    for record in records:
+        cells = [f"{1e6 * record[column]:.1f}" for column in columns]
+        gains.append(record["theirs"] / record["ours"])
+        cells.append(f"{gains[-1]:.2f}")
+        if has_out:
+            gains_out.append(record["theirs_out"] / record["ours_out"])
+            cells.append(f"{gains_out[-1]:.2f}")
+        lines.append(f"| {record['matrix']} | {record['nnz']} | " + " | ".join(cells) + f" | {record['choice']} |")
+    for name, values in (("A @ x", gains), ("out=", gains_out)):
+        if values:
+            slower = sum(value < 0.95 for value in values)
+            lines.append(
+                f"\n{name}: {statistics.geometric_mean(values):.2f} times as fast in geometric mean over {len(values)} "
+                f"matrices, {min(values):.2f} to {max(values):.2f}; below 0.95 on {slower}"
+            )
     return "\n".join(lines)
 
 
@@ -216,7 +234,10 @@ def main():
                         file.write(line)
         if child.returncode != 0:
             sys.exit(child.returncode)
-    print(table(records))
+    for rival, threads in sorted({(record["rival"], record["threads"]) for record in records}):
+        counted = f", {threads} thread{'s' * (threads > 1)} of ours" if rival == "SciPy" else ""
+        print(f"\nBeside {rival}{counted}\n")
+        print(table([r for r in records if (r["rival"], r["threads"]) == (rival, threads)]))
 
 
 if __name__ == "__main__":

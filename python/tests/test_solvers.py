@@ -36,7 +36,7 @@ GENERATED = {
 
 def read(path):
     with lzma.open(path) if path.suffix == ".xz" else open(path, "rb") as file:
-        S = sp.csr_matrix(scipy.io.mmread(file), dtype=np.float64)
+        S = sp.csr_matrix(scipy.io.mmread(file, spmatrix=False), dtype=np.float64)
     # What structures without values of their own have is alike everywhere, and hides much.
     S.data = np.random.default_rng(7).uniform(0.5, 1.5, S.nnz)
     return S

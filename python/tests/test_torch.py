@@ -17,7 +17,11 @@ def make(S, **options):
 
 def sparse_tensor(S, index=torch.int64):
     return torch.sparse_csr_tensor(
-        torch.from_numpy(S.indptr).to(index), torch.from_numpy(S.indices).to(index), torch.from_numpy(S.data), S.shape
+        torch.from_numpy(S.indptr).to(index),
+        torch.from_numpy(S.indices).to(index),
+        torch.from_numpy(S.data),
+        S.shape,
+        check_invariants=True,
     )
 
 

@@ -21,10 +21,10 @@ namespace autospmv {
 
 struct TuneOptions {
   Operation op = Operation::plain;
-  std::string label = {};  ///< remembered with the matrix, for people
+  std::string label = {};                              ///< remembered with the matrix, for people
   std::function<void(const Progress&)> progress = {};  ///< as in ContextOptions
-  std::optional<Effort> effort = {};  ///< none: the context's
-  std::optional<Limits> limits = {};  ///< likewise
+  std::optional<Effort> effort = {};                   ///< none: the context's
+  std::optional<Limits> limits = {};                   ///< likewise
   /// tune(): the candidates to choose among, beside the baselines; all where empty. Efforts with trials try each of
   /// them; that is never an effort complete.
   std::vector<FormatChoice> only = {};

@@ -126,7 +126,8 @@ TEST_F(Interruption, InTheMiddleOfATrialGivesItUp) {
   bool stop = false;
   // What a trial does last before its samples is to say that the candidate was launched.
   const auto view = data_of(matrix_).on({});
-  Session<double> session(view, host_device(), tuning_rules, 1, find_format<double>, {[&] { stop = true; }, [&] { return stop; }});
+  Session<double> session(view, host_device(), tuning_rules, 1, find_format<double>,
+                          {[&] { stop = true; }, [&] { return stop; }});
   Prospect prospect;
   prospect.candidate = {"csr_scalar", {}};
   EXPECT_THROW(session.attempt(prospect), Interrupted);
