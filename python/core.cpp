@@ -98,13 +98,13 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(python::translate);
   module.def("version", [] { return std::string(version()); });
 
-  nb::class_<Context>(module, "Context")
+  nb::class_<Context>(module, "Context", "Where products run, and how hard to look for the best.")
       .def_prop_ro("device", &Context::device_name)
       .def_prop_ro("effort", [](const Context& context) { return std::string(name_of(context.effort())); });
   module.def("make_context", &python::make_context, "effort"_a, "expected_calls"_a, "time_limit"_a, "memory_factor"_a,
              "deterministic"_a, "device"_a.none(), "database"_a.none(), "progress"_a);
 
-  nb::class_<ExplainedCandidate>(module, "Candidate")
+  nb::class_<ExplainedCandidate>(module, "Candidate", "A format with its parameters, and what is known of it.")
       .def_ro("format", &ExplainedCandidate::format)
       .def_ro("parameters", &ExplainedCandidate::parameters)
       .def_ro("outcome", &ExplainedCandidate::outcome)
@@ -112,7 +112,7 @@ NB_MODULE(_core, module) {
       .def_ro("seconds", &ExplainedCandidate::seconds)
       .def_ro("setup_seconds", &ExplainedCandidate::setup_seconds)
       .def_ro("bytes", &ExplainedCandidate::bytes);
-  nb::class_<Explanation>(module, "Explanation")
+  nb::class_<Explanation>(module, "Explanation", "Why products run as they do: print it, or read its members.")
       .def_ro("device", &Explanation::device)
       .def_ro("source", &Explanation::source)
       .def_ro("settled", &Explanation::settled)
@@ -128,14 +128,14 @@ NB_MODULE(_core, module) {
       .def("_repr_html_",
            [](nb::handle self) { return nb::module_::import_("autospmv.notebook").attr("html_of")(self); });
 
-  nb::class_<Array>(module, "Array")
+  nb::class_<Array>(module, "Array", "A contiguous vector that a matrix is made of.")
       .def(nb::init<python::AnyArray>(), "array"_a.noconvert())
       .def(nb::init<std::uintptr_t, std::size_t, std::string, nb::object>(), "address"_a, "size"_a, "dtype"_a,
            "owner"_a)
       .def_prop_ro("address", &Array::address)
       .def_prop_ro("size", &Array::size)
       .def_prop_ro("dtype", &Array::dtype);
-  nb::class_<PyMatrix>(module, "Matrix", nb::is_weak_referenceable())
+  nb::class_<PyMatrix>(module, "Matrix", "What autospmv.Matrix has inside.")
       .def(nb::init<std::int64_t, std::int64_t, Array, Array, Array, bool, Context, std::uintptr_t>(), "rows"_a,
            "cols"_a, "indptr"_a, "indices"_a, "data"_a, "borrow"_a, "context"_a, "stream"_a)
       .def("transposed", &PyMatrix::transposed)

@@ -199,11 +199,12 @@ class _Torch:
 
     @staticmethod
     def is_contiguous(array):
-        return array.is_contiguous()
+        return array.is_contiguous() and not array.is_neg()
 
     @staticmethod
     def contiguous(array):
-        return array.contiguous()
+        # Of some views the signs stand apart from the numbers.
+        return array.resolve_neg().contiguous() if array.is_neg() else array.contiguous()
 
     @classmethod
     def product(cls, A, x):
@@ -223,7 +224,7 @@ class _Torch:
     def multiply(cls, A, x, out):
         torch = sys.modules["torch"]
         fits = isinstance(out, torch.Tensor) and out.dtype is x.dtype and out.device == x.device
-        if not fits or out.ndim != 1 or not out.is_contiguous():
+        if not fits or out.ndim != 1 or not cls.is_contiguous(out):
             _refuse("out", A.dtype, "another array, or one on another device than x")
         if (x.requires_grad or out.requires_grad) and torch.is_grad_enabled():
             raise TypeError("products with out= have no gradient: use A @ x, or torch.no_grad()")

@@ -94,6 +94,23 @@ def test_vectors_that_are_not_contiguous_or_of_another_type():
             A @ wrong
 
 
+def test_arrays_that_speak_dlpack():
+    class Packed:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    S = random_matrix(20, 30)
+    x = vector(30)
+    A = make(tuple(Packed(array) for array in (S.data, S.indices, S.indptr)), shape=S.shape)
+    close(A @ Packed(x), S @ x)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_columns(order):
     S = random_matrix(20, 30)

@@ -50,6 +50,16 @@ def test_other_layouts_and_plain_arrays():
     close((make(arrays, shape=S.shape) @ x).numpy(), S @ x.numpy())
 
 
+def test_views():
+    S = random_matrix(20, 30)
+    A = make(S)
+    wide = torch.from_numpy(vector(60))
+    close((A @ wide[::2]).numpy(), S @ wide[::2].numpy())
+    negated = torch.complex(wide[:30], wide[30:]).conj().imag
+    assert negated.is_neg()
+    close((A @ negated).numpy(), S @ -wide[30:].numpy())
+
+
 def test_nothing_is_copied():
     S = random_matrix(20, 30)
     values = torch.from_numpy(S.data.copy())
