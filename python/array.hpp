@@ -21,6 +21,12 @@ using WritableArray = nanobind::ndarray<nanobind::device::cpu, nanobind::c_conti
 /// The same in any memory.
 using AnyArray = nanobind::ndarray<nanobind::ro, nanobind::c_contig>;
 
+/// Python hands addresses over as numbers.
+template <class T>
+T* pointer_to(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 template <class T>
 constexpr const char* dtype_name() {
   if constexpr (std::is_same_v<T, float>) return "float32";
@@ -65,7 +71,7 @@ class Array {
   template <class T>
   [[nodiscard]] std::span<const T> elements(const char* name) const {
     if (!holds<T>()) refuse_elements(name, dtype_name<T>());
-    return {reinterpret_cast<const T*>(address_), size_};
+    return {pointer_to<const T>(address_), size_};
   }
 
  private:

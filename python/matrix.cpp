@@ -114,8 +114,8 @@ void PyMatrix::multiply_at(std::uintptr_t x, std::size_t x_size, std::uintptr_t 
   const OthersRun others_run;
   std::visit(
       [&]<class T>(const Matrix<T>& matrix) {
-        const std::span from(reinterpret_cast<const T*>(x), x_size);
-        const std::span to(reinterpret_cast<T*>(y), y_size);
+        const std::span from(pointer_to<const T>(x), x_size);
+        const std::span to(pointer_to<T>(y), y_size);
         auto_spmv<T>(matrix, from, to, {.stream = stream, .memory = memory, .context = &context_, .op = op_});
       },
       handle_);

@@ -17,7 +17,7 @@
 namespace autospmv::python {
 
 /// A cudaStream_t as the libraries of Python write it: 0 and 1 are the legacy default stream.
-inline Stream stream_of(std::uintptr_t handle) { return {reinterpret_cast<CUstream_st*>(handle)}; }
+inline Stream stream_of(std::uintptr_t handle) { return {pointer_to<CUstream_st>(handle)}; }
 
 class PyMatrix {
  public:

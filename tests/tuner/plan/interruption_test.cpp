@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autospmv/autospmv.hpp"
 #include "db/sqlite.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/context/keys.hpp"
