@@ -50,12 +50,14 @@ struct LoadedMatrix {
 };
 
 /// Runs the body and says on standard error what went wrong with `name`, which errors of this library already tell. A
-/// device that fails is not survived: nothing that comes after could be trusted.
+/// device that fails is not survived: nothing that comes after could be trusted. Interruptions are of all that is left.
 template <class Body>
 bool attempt(const std::string& name, const Body& body) {
   try {
     body();
     return true;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const DeviceError&) {
     throw;
   } catch (const Error& error) {
@@ -71,6 +73,8 @@ template <class Body>
 void naming(const std::string& name, const Body& body) {
   try {
     body();
+  } catch (const Interrupted&) {
+    throw;
   } catch (const DeviceError& error) {
     throw DeviceError(name + ": " + error.what());
   } catch (const Error& error) {

@@ -13,7 +13,8 @@ namespace {
 constexpr int status_of_signals = 128;
 
 std::atomic<bool> keeping = false;
-StopFlag stop_flag = false;
+std::atomic<bool> stop_flag = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 std::atomic<int> first_signal = SIGINT;
 
 // Nothing here but what a signal handler may do.
@@ -45,7 +46,7 @@ Keeping::Keeping() { keeping = true; }
 
 Keeping::~Keeping() { keeping = false; }
 
-const StopFlag& Keeping::stop() { return stop_flag; }
+bool Keeping::stop() { return stop_flag; }
 
 int interrupted_status() { return status_of_signals + first_signal; }
 

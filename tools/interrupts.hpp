@@ -3,8 +3,6 @@
 
 #include <atomic>
 
-#include "tuner/measure/stop.hpp"
-
 namespace autospmv::tools {
 
 /// From now on a signal that asks the program to end ends it at once with the status that shells know, 128 and its
@@ -20,7 +18,8 @@ class Keeping {
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
 
-  [[nodiscard]] static const StopFlag& stop();
+  /// Whether the flag is set.
+  [[nodiscard]] static bool stop();
 };
 
 /// The status of a program that the signal which has set the flag ends.

@@ -11,7 +11,7 @@ namespace autospmv::formats::cusparse {
 void check(cusparseStatus_t status, std::source_location where) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
   const std::string file = where.file_name();
-  const auto text = std::string("cuSPARSE: ") + cusparseGetErrorString(status) + " (" +
+  const auto text = std::string("cuSPARSE: ") + loaded::cusparseGetErrorString(status) + " (" +
                     file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line()) + ")";
   if (status == CUSPARSE_STATUS_ALLOC_FAILED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES) {
     cuda::ignore(cudaPeekAtLastError());  // what it met on the way
@@ -50,7 +50,7 @@ Library::Library(int ordinal) : ordinal_(ordinal) {
     }
     idle.handles.reserve(most_idle);
   }
-  check(cusparseCreate(&handle_));
+  check(loaded::cusparseCreate(&handle_));
 }
 
 Library::~Library() {
@@ -63,18 +63,19 @@ Library::~Library() {
       return;
     }
   }
-  static_cast<void>(cusparseDestroy(handle_));
+  static_cast<void>(loaded::cusparseDestroy(handle_));
 }
 
 Library open_library(const Device& device) {
   Library library(device.ordinal);
-  check(cusparseSetStream(library.get(), setup_stream(device).handle));
+  check(loaded::cusparseSetStream(library.get(), setup_stream(device).handle));
   return library;
 }
 
 std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz, const Device& device) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (device.backend != Backend::cuda) return Refusal{"backend: cuSPARSE runs on CUDA devices only"};
+  if (!is_there()) return Refusal{"library: there is no cuSPARSE on this machine"};
   if (nnz > max_narrow_nnz) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
   if (rows > most || cols > most) return Refusal{"size: 2^31 rows or columns do not fit 32-bit indices"};
   if (rows == 0 || cols == 0 || nnz == 0) return Refusal{"size: cuSPARSE takes no empty matrix"};
@@ -100,18 +101,18 @@ Analysed Product<T>::analyse() const {
   analysed.matrix = describe_();
   // Any pointers do until the first product: the analysis reads the matrix only.
   auto* anywhere = const_cast<T*>(matrix_.values);
-  check(cusparseCreateDnVec(analysed.x.put(), matrix_.cols, anywhere, data_type<T>));
-  check(cusparseCreateDnVec(analysed.y.put(), matrix_.rows, anywhere, data_type<T>));
-  check(cusparseSetStream(library_.get(), setup_stream(place_).handle));
+  check(loaded::cusparseCreateDnVec(analysed.x.put(), matrix_.cols, anywhere, data_type<T>));
+  check(loaded::cusparseCreateDnVec(analysed.y.put(), matrix_.rows, anywhere, data_type<T>));
+  check(loaded::cusparseSetStream(library_.get(), setup_stream(place_).handle));
   const T one = 1;
   const T zero = 0;
   std::size_t bytes = 0;
-  check(cusparseSpMV_bufferSize(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, analysed.matrix.get(),
-                                analysed.x.get(), &zero, analysed.y.get(), data_type<T>, algorithm_, &bytes));
+  check(loaded::cusparseSpMV_bufferSize(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, analysed.matrix.get(),
+                                        analysed.x.get(), &zero, analysed.y.get(), data_type<T>, algorithm_, &bytes));
   analysed.buffer = Array<std::uint8_t>(bytes, place_);
-  const auto status = cusparseSpMV_preprocess(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one,
-                                              analysed.matrix.get(), analysed.x.get(), &zero, analysed.y.get(),
-                                              data_type<T>, algorithm_, analysed.buffer.data());
+  const auto status = loaded::cusparseSpMV_preprocess(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one,
+                                                      analysed.matrix.get(), analysed.x.get(), &zero, analysed.y.get(),
+                                                      data_type<T>, algorithm_, analysed.buffer.data());
   // The analysis is an offer: products run without it too.
   if (status != CUSPARSE_STATUS_NOT_SUPPORTED) check(status);
   return analysed;
@@ -121,11 +122,12 @@ template <class T>
 void Product<T>::operator()(T alpha, const T* x, T beta, T* y, Stream stream) const {
   // The library handle and the vector descriptors serve one call at a time, and the external buffer one product.
   analysed_.use(stream, [&](Analysed& analysed) {
-    check(cusparseSetStream(library_.get(), stream.handle));
-    check(cusparseDnVecSetValues(analysed.x.get(), const_cast<T*>(x)));
-    check(cusparseDnVecSetValues(analysed.y.get(), y));
-    check(cusparseSpMV(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, analysed.matrix.get(),
-                       analysed.x.get(), &beta, analysed.y.get(), data_type<T>, algorithm_, analysed.buffer.data()));
+    check(loaded::cusparseSetStream(library_.get(), stream.handle));
+    check(loaded::cusparseDnVecSetValues(analysed.x.get(), const_cast<T*>(x)));
+    check(loaded::cusparseDnVecSetValues(analysed.y.get(), y));
+    check(loaded::cusparseSpMV(library_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, analysed.matrix.get(),
+                               analysed.x.get(), &beta, analysed.y.get(), data_type<T>, algorithm_,
+                               analysed.buffer.data()));
   });
 }
 

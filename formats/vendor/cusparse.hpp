@@ -5,8 +5,6 @@
 // Source: NVIDIA, cuSPARSE library 12.6, "cusparseSpMV()".
 #pragma once
 
-#include <cusparse.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +17,7 @@
 #include "features/features.hpp"
 #include "formats/common/streams/scratch.hpp"
 #include "formats/format.hpp"
+#include "formats/vendor/cusparse_functions.hpp"
 
 namespace autospmv::formats::cusparse {
 
@@ -32,7 +31,7 @@ template <class T>
 inline constexpr cudaDataType_t data_type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
 
 /// A handle with its own destroy function.
-template <class Handle, auto destroy>
+template <class Handle, const auto& destroy>
 class Owned {
  public:
   Owned() = default;
@@ -72,7 +71,7 @@ class Library {
   int ordinal_;
 };
 
-using MatrixDescriptor = Owned<cusparseConstSpMatDescr_t, cusparseDestroySpMat>;
+using MatrixDescriptor = Owned<cusparseConstSpMatDescr_t, loaded::cusparseDestroySpMat>;
 
 /// A handle of the library that works on the setup stream until a product takes it to another one.
 Library open_library(const Device& device);
@@ -81,9 +80,9 @@ Library open_library(const Device& device);
 template <class T>
 MatrixDescriptor describe_csr(const CsrView<T>& matrix) {
   MatrixDescriptor descriptor;
-  check(cusparseCreateConstCsr(descriptor.put(), matrix.rows, matrix.cols, matrix.nnz, std::get<0>(matrix.row_ptr),
-                               matrix.col_idx, matrix.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                               CUSPARSE_INDEX_BASE_ZERO, data_type<T>));
+  check(loaded::cusparseCreateConstCsr(descriptor.put(), matrix.rows, matrix.cols, matrix.nnz,
+                                       std::get<0>(matrix.row_ptr), matrix.col_idx, matrix.values, CUSPARSE_INDEX_32I,
+                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, data_type<T>));
   return descriptor;
 }
 
@@ -105,8 +104,8 @@ std::optional<Refusal> refuse(const CsrView<T>& matrix, const Device& device) {
 /// descriptor has one such buffer at a time.
 struct Analysed {
   MatrixDescriptor matrix;
-  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> x;
-  Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y;
+  Owned<cusparseDnVecDescr_t, loaded::cusparseDestroyDnVec> x;
+  Owned<cusparseDnVecDescr_t, loaded::cusparseDestroyDnVec> y;
   Array<std::uint8_t> buffer;
 
   [[nodiscard]] std::int64_t bytes() const { return buffer.bytes(); }

@@ -31,6 +31,13 @@ class AUTOSPMV_API DeviceError : public Error {
   using Error::Error;
 };
 
+/// A tuning was given up because ContextOptions::stop has asked for that. Nothing is broken: what was measured before
+/// is kept, the next tuning of the matrix goes on from there, and everything can be used as before.
+class AUTOSPMV_API Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What is asked for is sensible, but this version or build cannot do it, or not by this plan.
 class AUTOSPMV_API Unsupported : public Error {
  public:

@@ -87,6 +87,16 @@ enum class LogLevel : std::uint8_t { warning, error };
 /// Gets one line each time, from any thread, the context's own among them. Must not call this library.
 using Logger = std::function<void(LogLevel, std::string_view message)>;
 
+/// How far a tuning is.
+struct Progress {
+  std::int64_t done = 0;   ///< candidates tried
+  std::int64_t total = 0;  ///< at most, with those to come
+  std::string candidate;   ///< that comes next: "sell_p C=32 T=1 sigma=1"
+};
+
+/// Asked whether a tuning is to be given up.
+using Stop = std::function<bool()>;
+
 struct ContextOptions {
   std::optional<Place> device = {};  ///< none: the first CUDA device where there is one, else the host
   DatabaseChoice database = {};
@@ -99,6 +109,12 @@ struct ContextOptions {
   /// online there: such plans stay as they begin. On the host, none does.
   bool background = true;
   Logger logger = {};  ///< none: warnings and errors go to standard error
+  /// Told before each trial of a call that tunes before it returns, in the thread of that call. Must not call this
+  /// library.
+  std::function<void(const Progress&)> progress = {};
+  /// Asked there too, between trials and between the samples of one, hence often. Where it says true, the call throws
+  /// Interrupted.
+  Stop stop = {};
 };
 
 }  // namespace autospmv

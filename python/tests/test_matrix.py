@@ -1,8 +1,11 @@
 """What a Matrix computes, takes and refuses."""
 
 import gc
+import io
 import json
 import resource
+import signal
+import sys
 import threading
 import weakref
 
@@ -11,31 +14,13 @@ import pytest
 import scipy.sparse as sp
 
 import autospmv
+from conftest import close, random_matrix, vector
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 
 
-def random_matrix(rows, cols, density=0.05, dtype=np.float64, seed=1):
-    return sp.random(rows, cols, density, format="csr", dtype=dtype, random_state=seed)
-
-
-def vector(size, dtype=np.float64, seed=2):
-    return np.random.default_rng(seed).standard_normal(size).astype(dtype)
-
-
-@pytest.fixture(autouse=True)
-def no_database(monkeypatch):
-    monkeypatch.setenv("AUTOSPMV_DB", ":memory:")
-
-
 def make(S, **options):
     return autospmv.Matrix(S, **{"device": "host", "database": "memory", **options})
-
-
-def close(y, expected):
-    assert y.dtype == expected.dtype
-    tolerance = 1e-12 if y.dtype == np.float64 else 1e-5
-    np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -107,6 +92,23 @@ def test_vectors_that_are_not_contiguous_or_of_another_type():
     for wrong in (np.ones(29), np.ones(31)):
         with pytest.raises(autospmv.InvalidArgument, match="x has"):
             A @ wrong
+
+
+def test_arrays_that_speak_dlpack():
+    class Packed:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    S = random_matrix(20, 30)
+    x = vector(30)
+    A = make(tuple(Packed(array) for array in (S.data, S.indices, S.indptr)), shape=S.shape)
+    close(A @ Packed(x), S @ x)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -217,7 +219,7 @@ def test_errors_are_of_one_tree():
 def test_explains():
     S = random_matrix(300, 300)
     A = make(S, effort="measure")
-    said = A.plan()
+    said = A.plan
     assert said.source == "measured" and said.settled
     assert said.choice.seconds > 0 and said.baseline.seconds > 0
     assert said.choice.format in str(said)
@@ -236,8 +238,8 @@ def test_empty():
 def test_a_file_keeps_what_was_learned(tmp_path):
     S = random_matrix(200, 200)
     file = tmp_path / "trials.db"
-    assert make(S, effort="measure", database=file).plan().source == "measured"
-    assert make(S, effort="cached", database=file).plan().source == "database"
+    assert make(S, effort="measure", database=file).plan.source == "measured"
+    assert make(S, effort="cached", database=file).plan.source == "database"
 
 
 def test_four_threads_multiply_at_once():
@@ -288,3 +290,67 @@ def test_matrices_that_go_leave_no_memory_behind():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     make_and_drop(10000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB
+
+
+def test_an_interrupted_tuning_leaves_nothing_bad(tmp_path):
+    S = random_matrix(3000, 3000, 0.01)
+    x = vector(3000)
+    A = make(S, effort="exhaustive", database=tmp_path / "trials.db")
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            A @ x  # takes minutes
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    # What was measured is known, and a matrix that shall not be tuned any more can be multiplied at once.
+    known = make(S, effort="cached", database=tmp_path / "trials.db")
+    close(known @ x, S @ x)
+    close(make(S, effort="estimate", database=tmp_path / "trials.db") @ x, S @ x)
+    del A, known
+    gc.collect()
+
+
+def test_what_a_handler_raises_comes_out(tmp_path):
+    class Stopped(Exception):
+        pass
+
+    def handler(number, frame):
+        raise Stopped
+
+    A = make(random_matrix(3000, 3000, 0.01), effort="exhaustive")
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Stopped):
+            A.plan
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream, progress", [(Terminal, True), (Terminal, False), (io.StringIO, True)])
+def test_a_line_of_progress_on_terminals(monkeypatch, stream, progress):
+    said = stream()
+    monkeypatch.setattr(sys, "stderr", said)
+    make(random_matrix(200, 200), effort="measure", progress=progress) @ vector(200)
+    text = said.getvalue()
+    if stream is Terminal and progress:
+        assert "tuning [" in text and text.endswith(" \r") and "\n" not in text
+    else:
+        assert text == ""
+
+
+def test_plans_in_notebooks(tmp_path):
+    plan = make(random_matrix(300, 300), effort="measure", database=tmp_path / "trials.db").plan
+    html = plan._repr_html_()
+    assert html.startswith("<table>") and plan.choice.format in html
+    assert ("runner-up" in html) == (plan.runner_up is not None)
+    assert plan.speedup > 0 and f"{plan.speedup:.2f} times" in html
+    assert repr(plan) == str(plan) and plan.candidates
+    cached = make(random_matrix(300, 300), effort="cached").plan
+    assert cached.speedup is None and "not measured" in cached._repr_html_()

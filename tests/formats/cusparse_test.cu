@@ -14,6 +14,7 @@
 #include "core/verify/reference.hpp"
 #include "features/features.hpp"
 #include "formats/format.hpp"
+#include "formats/vendor/cusparse_functions.hpp"
 #include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
@@ -35,6 +36,14 @@ TEST(Cusparse, EveryFormatOfItIsAVendors) {
     EXPECT_EQ(format->info().vendor, format->info().name.rfind("cusparse_", 0) == 0) << format->info().name;
   }
   EXPECT_GE(vendor_formats.size(), 5U);
+}
+
+TEST(Cusparse, FindsItsFunctionsWhenTheyAreCalled) {
+  namespace cusparse = formats::cusparse;
+  EXPECT_TRUE(cusparse::loaded::cusparseSpMV.is_there());
+  const cusparse::loaded::Function<cusparseStatus_t()> unknown("cusparseUnknown");
+  EXPECT_FALSE(unknown.is_there());
+  EXPECT_THROW((void)unknown(), Unsupported);
 }
 
 Features features_of(const std::string& spec) { return extract_features(generate<double>(spec).view(), host_device()); }

@@ -73,7 +73,7 @@ TuneOptions ProgressLine::follow(const std::string& label) {
                 show(label + ": candidate " + std::to_string(progress.done + 1) + " of " +
                      std::to_string(progress.total) + ": " + progress.candidate);
               },
-          .stop = &Keeping::stop()};
+          .stop = Keeping::stop};
 }
 
 }  // namespace autospmv::tools

@@ -7,6 +7,7 @@
 
 #include "autospmv/options.hpp"
 #include "tools/interrupts.hpp"
+#include "tuner/measure/stop.hpp"
 #include "tuner/plan/tuner.hpp"
 
 namespace autospmv::tools {
@@ -40,7 +41,7 @@ class ProgressLine {
       const Clearing clearing(*this);
       return work(follow(label));
     }();
-    give_up_if(&Keeping::stop());
+    give_up_if(Keeping::stop);
     return result;
   }
 

@@ -64,7 +64,9 @@ Service::Service(const ContextOptions& options)
       recheck_share_(options.recheck_share),
       effort_(options.effort),
       limits_(options.limits),
-      log_(options.logger ? options.logger : standard_logger()) {
+      log_(options.logger ? options.logger : standard_logger()),
+      progress_(options.progress),
+      stop_(options.stop) {
   // Meets every format of both value types: what the background uses of them outlives a service that is static itself.
   (void)find_format<double>({});
   (void)find_format<float>({});

@@ -54,6 +54,9 @@ class Service : Uncopied {
   /// Of plans that are not told otherwise.
   [[nodiscard]] Effort effort() const { return effort_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
+  /// Of calls that tune before they return.
+  [[nodiscard]] const std::function<void(const Progress&)>& progress() const { return progress_; }
+  [[nodiscard]] const Stop& stop() const { return stop_; }
   /// format_catalogue(), made once.
   [[nodiscard]] const std::string& catalogue() const { return catalogue_; }
 
@@ -135,6 +138,8 @@ class Service : Uncopied {
   Effort effort_;
   Limits limits_;
   Logger log_;
+  std::function<void(const Progress&)> progress_;
+  Stop stop_;
   Device device_;
   std::shared_ptr<Database> database_;
 

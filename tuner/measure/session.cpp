@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t memory_share = 4;
 
 template <class Take>
-Timing timing_of(int count, const StopFlag* stop, const Take& take) {
+Timing timing_of(int count, const Stop& stop, const Take& take) {
   Samples samples;
   for (int i = 0; i < count; ++i) {
     give_up_if(stop);

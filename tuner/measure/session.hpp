@@ -86,7 +86,7 @@ inline constexpr SessionRules warm_bench_rules{.cut_factor = 1e30,
 /// Who looks on.
 struct SessionWatch {
   std::function<void()> launched = {};  ///< called when a candidate was launched and its product verified
-  const StopFlag* stop = nullptr;       ///< where it is set, the trial in hand is given up
+  Stop stop = {};                       ///< where it says so, the trial in hand is given up
 };
 
 template <class T>

@@ -1,20 +1,14 @@
-// Giving up from outside: by whoever may set a flag, a signal handler too.
+// Giving up from outside, between trials and between samples.
 #pragma once
 
-#include <atomic>
+#include "autospmv/error.hpp"
+#include "autospmv/options.hpp"
 
 namespace autospmv {
 
-/// Thrown where a flag was found set. No error: what was measured before is kept.
-struct Interrupted {};
-
-/// Set from any thread or signal handler, and looked at between trials and between samples.
-using StopFlag = std::atomic<bool>;
-static_assert(StopFlag::is_always_lock_free, "a signal handler sets it");
-
-/// Throws Interrupted where there is a flag and it is set.
-inline void give_up_if(const StopFlag* stop) {
-  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Interrupted{};
+/// Throws Interrupted where there is somebody to ask who says so.
+inline void give_up_if(const Stop& stop) {
+  if (stop && stop()) throw Interrupted("the tuning was interrupted");
 }
 
 }  // namespace autospmv

@@ -200,12 +200,15 @@ Plan<T> make_plan(const Matrix<T>& matrix, const Context& context, const PlanOpt
   how.op = options.op;
   how.label = options.label;
   // Who makes a plan waits for it, and wants the best.
-  const auto kept = service_of(context).effort();
+  const auto& service = service_of(context);
+  const auto kept = service.effort();
   how.effort = options.effort.value_or(kept == Effort::online ? Effort::measure : kept);
   how.limits = options.limits;
   how.only = parse_choices(options.only);
   how.report = false;
   how.keep = false;
+  how.progress = service.progress();
+  how.stop = service.stop();
   return detail::Access::handle_of<Plan<T>>(tune(matrix, context, how).plan);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -16,9 +17,9 @@ namespace autospmv {
 template <class T>
 class RecordedSession {
  public:
-  /// The matrix lies in the memory of the service's device. Where `stop` is set, trials throw Interrupted.
-  RecordedSession(Service& service, const CsrView<T>& matrix, const Limits& limits, const StopFlag* stop)
-      : service_(service), matrix_(matrix), limits_(limits), stop_(stop) {}
+  /// The matrix lies in the memory of the service's device. Where `stop` says so, trials throw Interrupted.
+  RecordedSession(Service& service, const CsrView<T>& matrix, const Limits& limits, Stop stop)
+      : service_(service), matrix_(matrix), limits_(limits), stop_(std::move(stop)) {}
 
   /// What the trials are filed under; again when the features are known.
   void describe(const TrialKey& key, MatrixRecord matrix);
@@ -63,7 +64,7 @@ class RecordedSession {
   Service& service_;
   CsrView<T> matrix_;
   Limits limits_;
-  const StopFlag* stop_;
+  Stop stop_;
   TrialKey key_;
   MatrixRecord described_;
   bool has_features_ = false;  // the database

@@ -125,6 +125,8 @@ std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Co
   TuneOptions options;
   options.op = op;
   options.report = false;
+  options.progress = service->progress();
+  options.stop = service->stop();
   return tune_alone(matrix, service, options).plan;
 }
 

@@ -14,25 +14,17 @@
 #include "core/trial.hpp"
 #include "features/features.hpp"
 #include "tuner/context/service.hpp"
-#include "tuner/measure/stop.hpp"
 #include "tuner/plan/plan_state.hpp"
 #include "tuner/search/candidates.hpp"
 
 namespace autospmv {
 
-/// How far a tuning is; for progress bars.
-struct Progress {
-  std::int64_t done = 0;
-  std::int64_t total = 0;
-  std::string candidate;
-};
-
 struct TuneOptions {
   Operation op = Operation::plain;
-  std::string label = {};  ///< remembered with the matrix, for people
-  std::function<void(const Progress&)> progress = {};
-  std::optional<Effort> effort = {};  ///< none: the context's
-  std::optional<Limits> limits = {};  ///< likewise
+  std::string label = {};                              ///< remembered with the matrix, for people
+  std::function<void(const Progress&)> progress = {};  ///< as in ContextOptions
+  std::optional<Effort> effort = {};                   ///< none: the context's
+  std::optional<Limits> limits = {};                   ///< likewise
   /// tune(): the candidates to choose among, beside the baselines; all where empty. Efforts with trials try each of
   /// them; that is never an effort complete.
   std::vector<FormatChoice> only = {};
@@ -42,8 +34,8 @@ struct TuneOptions {
   bool keep = true;
   /// bench(): only warm times, in fewer rounds, and what is ten times slower than the fastest is timed once.
   bool warm_only = false;
-  /// Where it is set, tune() and bench() throw Interrupted once the trials that were made are recorded.
-  const StopFlag* stop = nullptr;
+  /// Where it says so, tune() and bench() throw Interrupted once the trials that were made are recorded.
+  Stop stop = {};
 };
 
 /// How long the steps of a call took, in seconds; 0 for those that were not needed.

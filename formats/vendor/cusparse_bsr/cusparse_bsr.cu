@@ -25,7 +25,7 @@ struct BsrStorage {
   [[nodiscard]] cusparse::MatrixDescriptor describe() const {
     const std::int64_t b = blocks.layout.r;
     cusparse::MatrixDescriptor descriptor;
-    cusparse::check(cusparseCreateConstBsr(
+    cusparse::check(cusparse::loaded::cusparseCreateConstBsr(
         descriptor.put(), blocks.block_rows, blocks.cols / b, static_cast<std::int64_t>(blocks.block_columns.size()), b,
         b, blocks.slice_chunks.data(), blocks.block_columns.data(), blocks.values.full.data(), CUSPARSE_INDEX_32I,
         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>, CUSPARSE_ORDER_COL));

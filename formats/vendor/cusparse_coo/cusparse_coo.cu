@@ -20,9 +20,9 @@ struct CooStorage {
 
   [[nodiscard]] cusparse::MatrixDescriptor describe() const {
     cusparse::MatrixDescriptor descriptor;
-    cusparse::check(cusparseCreateConstCoo(descriptor.put(), matrix.rows, matrix.cols, matrix.nnz, rows.data(),
-                                           matrix.col_idx, matrix.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                           cusparse::data_type<T>));
+    cusparse::check(cusparse::loaded::cusparseCreateConstCoo(
+        descriptor.put(), matrix.rows, matrix.cols, matrix.nnz, rows.data(), matrix.col_idx, matrix.values,
+        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
     return descriptor;
   }
   bool refresh(const CsrView<T>& /*from*/, Stream /*stream*/) { return true; }
@@ -69,8 +69,9 @@ class CusparseCoo final : public Format<T> {
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);
     CooStorage<T> storage{matrix, Array<std::int32_t>(static_cast<std::size_t>(matrix.nnz), device)};
-    cusparse::check(cusparseXcsr2coo(library.get(), std::get<0>(matrix.row_ptr), static_cast<int>(matrix.nnz),
-                                     static_cast<int>(matrix.rows), storage.rows.data(), CUSPARSE_INDEX_BASE_ZERO));
+    cusparse::check(cusparse::loaded::cusparseXcsr2coo(library.get(), std::get<0>(matrix.row_ptr),
+                                                       static_cast<int>(matrix.nnz), static_cast<int>(matrix.rows),
+                                                       storage.rows.data(), CUSPARSE_INDEX_BASE_ZERO));
     const auto algorithm = params["algorithm"] == 1 ? CUSPARSE_SPMV_COO_ALG1 : CUSPARSE_SPMV_COO_ALG2;
     return cusparse::make_operator(std::move(library), std::move(storage), matrix, algorithm, device);
   }

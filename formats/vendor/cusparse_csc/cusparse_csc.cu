@@ -30,7 +30,7 @@ struct CscStorage {
 
   [[nodiscard]] cusparse::MatrixDescriptor describe() const {
     cusparse::MatrixDescriptor descriptor;
-    cusparse::check(cusparseCreateConstCsc(
+    cusparse::check(cusparse::loaded::cusparseCreateConstCsc(
         descriptor.put(), row_count, col_count, static_cast<std::int64_t>(values.size()), col_ptr.data(), rows.data(),
         values.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
     return descriptor;
@@ -76,9 +76,9 @@ ByColumn sort_by_column(const CsrView<T>& matrix, const cusparse::Library& libra
   while ((matrix.cols - 1) >> column_bits != 0) ++column_bits;
   // Equal columns keep their order. A matrix of one column is in order as it is.
   if (column_bits > 0) cuda::sort_pairs(columns, sorted.positions, column_bits, stream);
-  cusparse::check(cusparseXcoo2csr(library.get(), reinterpret_cast<const std::int32_t*>(columns.data()),
-                                   static_cast<int>(matrix.nnz), static_cast<int>(matrix.cols), sorted.col_ptr.data(),
-                                   CUSPARSE_INDEX_BASE_ZERO));
+  cusparse::check(cusparse::loaded::cusparseXcoo2csr(
+      library.get(), reinterpret_cast<const std::int32_t*>(columns.data()), static_cast<int>(matrix.nnz),
+      static_cast<int>(matrix.cols), sorted.col_ptr.data(), CUSPARSE_INDEX_BASE_ZERO));
   return sorted;
 }
 
@@ -87,8 +87,9 @@ CscStorage<T> transposed(const CsrView<T>& matrix, const cusparse::Library& libr
   const auto nnz = static_cast<std::size_t>(matrix.nnz);
   auto sorted = sort_by_column(matrix, library, place, stream);
   Array<std::int32_t> row_of(nnz, place);
-  cusparse::check(cusparseXcsr2coo(library.get(), std::get<0>(matrix.row_ptr), static_cast<int>(matrix.nnz),
-                                   static_cast<int>(matrix.rows), row_of.data(), CUSPARSE_INDEX_BASE_ZERO));
+  cusparse::check(cusparse::loaded::cusparseXcsr2coo(library.get(), std::get<0>(matrix.row_ptr),
+                                                     static_cast<int>(matrix.nnz), static_cast<int>(matrix.rows),
+                                                     row_of.data(), CUSPARSE_INDEX_BASE_ZERO));
   CscStorage<T> storage{matrix.rows,
                         matrix.cols,
                         std::move(sorted.col_ptr),

@@ -2,8 +2,6 @@
 // calls it experimental; toolkits before 13.3 lack it, and the build leaves this folder out. Plans by the other
 // algorithm, and those of toolkits before, do not take new values as an operator must.
 
-#define CUSPARSE_ENABLE_EXPERIMENTAL_API
-
 #include "formats/common/predict/walks.hpp"
 #include "formats/vendor/cusparse.hpp"
 
@@ -14,11 +12,11 @@ namespace {
 // The plan goes before what it was made from.
 struct Planned {
   cusparse::MatrixDescriptor matrix;
-  cusparse::Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> x;
-  cusparse::Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec> y;
+  cusparse::Owned<cusparseDnVecDescr_t, cusparse::loaded::cusparseDestroyDnVec> x;
+  cusparse::Owned<cusparseDnVecDescr_t, cusparse::loaded::cusparseDestroyDnVec> y;
   Array<std::uint8_t> buffer;
-  cusparse::Owned<cusparseSpMVOpDescr_t, cusparseSpMVOp_destroyDescr> descriptor;
-  cusparse::Owned<cusparseSpMVOpPlan_t, cusparseSpMVOp_destroyPlan> plan;
+  cusparse::Owned<cusparseSpMVOpDescr_t, cusparse::loaded::cusparseSpMVOp_destroyDescr> descriptor;
+  cusparse::Owned<cusparseSpMVOpPlan_t, cusparse::loaded::cusparseSpMVOp_destroyPlan> plan;
 
   [[nodiscard]] std::int64_t bytes() const { return buffer.bytes(); }
 };
@@ -36,11 +34,11 @@ class CusparseOpOperator final : public Operator<T> {
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
     planned_.use(stream, [&](Planned& planned) {
-      cusparse::check(cusparseSetStream(library_.get(), stream.handle));
-      cusparse::check(cusparseDnVecSetValues(planned.x.get(), const_cast<T*>(x)));
-      cusparse::check(cusparseDnVecSetValues(planned.y.get(), y));
-      cusparse::check(cusparseSpMVOp(library_.get(), planned.plan.get(), &alpha, &beta, planned.x.get(),
-                                     planned.y.get(), planned.y.get()));
+      cusparse::check(cusparse::loaded::cusparseSetStream(library_.get(), stream.handle));
+      cusparse::check(cusparse::loaded::cusparseDnVecSetValues(planned.x.get(), const_cast<T*>(x)));
+      cusparse::check(cusparse::loaded::cusparseDnVecSetValues(planned.y.get(), y));
+      cusparse::check(cusparse::loaded::cusparseSpMVOp(library_.get(), planned.plan.get(), &alpha, &beta,
+                                                       planned.x.get(), planned.y.get(), planned.y.get()));
     });
   }
 
@@ -54,22 +52,24 @@ class CusparseOpOperator final : public Operator<T> {
     planned.matrix = cusparse::describe_csr(matrix_);
     // Any pointers do until the first product.
     auto* anywhere = const_cast<T*>(matrix_.values);
-    cusparse::check(cusparseCreateDnVec(planned.x.put(), matrix_.cols, anywhere, cusparse::data_type<T>));
-    cusparse::check(cusparseCreateDnVec(planned.y.put(), matrix_.rows, anywhere, cusparse::data_type<T>));
-    cusparse::check(cusparseSetStream(library_.get(), setup_stream(place_).handle));
+    cusparse::check(
+        cusparse::loaded::cusparseCreateDnVec(planned.x.put(), matrix_.cols, anywhere, cusparse::data_type<T>));
+    cusparse::check(
+        cusparse::loaded::cusparseCreateDnVec(planned.y.put(), matrix_.rows, anywhere, cusparse::data_type<T>));
+    cusparse::check(cusparse::loaded::cusparseSetStream(library_.get(), setup_stream(place_).handle));
     constexpr auto type = cusparse::data_type<T>;
     constexpr auto operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
     const auto y = planned.y.get();
     std::size_t bytes = 0;
-    cusparse::check(cusparseSpMVOp_bufferSize(library_.get(), operation, planned.matrix.get(), planned.x.get(), y, y,
-                                              type, CUSPARSE_SPMVOP_ALG1, &bytes));
+    cusparse::check(cusparse::loaded::cusparseSpMVOp_bufferSize(
+        library_.get(), operation, planned.matrix.get(), planned.x.get(), y, y, type, CUSPARSE_SPMVOP_ALG1, &bytes));
     planned.buffer = Array<std::uint8_t>(bytes, place_);
-    cusparse::check(cusparseSpMVOp_createDescr(library_.get(), planned.descriptor.put(), operation,
-                                               planned.matrix.get(), planned.x.get(), y, y, type, CUSPARSE_SPMVOP_ALG1,
-                                               planned.buffer.data()));
+    cusparse::check(cusparse::loaded::cusparseSpMVOp_createDescr(library_.get(), planned.descriptor.put(), operation,
+                                                                 planned.matrix.get(), planned.x.get(), y, y, type,
+                                                                 CUSPARSE_SPMVOP_ALG1, planned.buffer.data()));
     // Without code of a caller's own for what becomes of each sum.
-    cusparse::check(
-        cusparseSpMVOp_createPlan(library_.get(), planned.descriptor.get(), planned.plan.put(), nullptr, 0));
+    cusparse::check(cusparse::loaded::cusparseSpMVOp_createPlan(library_.get(), planned.descriptor.get(),
+                                                                planned.plan.put(), nullptr, 0));
     return planned;
   }
 
@@ -96,6 +96,9 @@ class CusparseOp final : public Format<T> {
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& device) const override {
     if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (!cusparse::loaded::cusparseSpMVOp_createPlan.is_there()) {
+      return Refusal{"library: the cuSPARSE of this machine is older than this product"};
+    }
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);

@@ -39,10 +39,10 @@ struct SellStorage {
 
   [[nodiscard]] cusparse::MatrixDescriptor describe() const {
     cusparse::MatrixDescriptor descriptor;
-    cusparse::check(cusparseCreateConstSlicedEll(descriptor.put(), sliced.rows, cols, nnz, sliced.slots,
-                                                 sliced.slice_rows, slice_offsets.data(), sliced.columns.full.data(),
-                                                 sliced.values.full.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                                 CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
+    cusparse::check(cusparse::loaded::cusparseCreateConstSlicedEll(
+        descriptor.put(), sliced.rows, cols, nnz, sliced.slots, sliced.slice_rows, slice_offsets.data(),
+        sliced.columns.full.data(), sliced.values.full.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+        CUSPARSE_INDEX_BASE_ZERO, cusparse::data_type<T>));
     return descriptor;
   }
   bool refresh(const CsrView<T>& from, Stream stream) { return sliced.refresh(from, place, stream); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autospmv/autospmv.hpp"
 #include "db/sqlite.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/context/keys.hpp"
@@ -69,10 +70,10 @@ class Interruption : public ::testing::Test {
 };
 
 TEST_F(Interruption, KeepsTheTrialsBeforeItAndNotesNothing) {
-  StopFlag stop = false;
+  bool stop = false;
   int begun = 0;
   const auto progress = [&](const Progress& /*progress*/) { stop = ++begun == 4; };
-  EXPECT_THROW(tune_again({.progress = progress, .stop = &stop}), Interrupted);
+  EXPECT_THROW(tune_again({.progress = progress, .stop = [&] { return stop; }}), Interrupted);
   const auto before = tried();
   EXPECT_EQ(before.size(), 3U);
   EXPECT_TRUE(Database::open(file_, {})->suspects(key_).empty());
@@ -84,21 +85,50 @@ TEST_F(Interruption, KeepsTheTrialsBeforeItAndNotesNothing) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
 }
 
+TEST_F(Interruption, AsTheContextIsTold) {
+  int begun = 0;
+  options_.progress = [&](const Progress& progress) {
+    EXPECT_LT(progress.done, progress.total);
+    EXPECT_FALSE(progress.candidate.empty());
+    ++begun;
+  };
+  options_.stop = [&] { return begun == 3; };
+  const Context context(options_);
+  const std::vector<double> x(static_cast<std::size_t>(matrix_.cols()), 1);
+  std::vector<double> y(static_cast<std::size_t>(matrix_.rows()));
+  EXPECT_THROW((void)make_plan(matrix_, context), Interrupted);
+  EXPECT_EQ(tried().size(), 2U);
+  begun = 0;
+  EXPECT_THROW(auto_spmv(matrix_, x, y, {.context = &context}), Interrupted);
+  EXPECT_EQ(tried().size(), 4U);
+  begun = 4;
+  auto_spmv(matrix_, x, y, {.context = &context});
+  EXPECT_GT(begun, 4);
+
+  std::vector<double> expected(y.size());
+  options_.effort = Effort::cached;
+  options_.database = DatabaseChoice::memory();
+  const Context plain(options_);
+  auto_spmv(matrix_, x, expected, {.context = &plain});
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-12);
+}
+
 TEST_F(Interruption, OfABenchmarkToo) {
-  StopFlag stop = false;
+  bool stop = false;
   int begun = 0;
   const auto progress = [&](const Progress& /*progress*/) { stop = ++begun == 3; };
-  const TuneOptions how{.progress = progress, .stop = &stop};
+  const TuneOptions how{.progress = progress, .stop = [&] { return stop; }};
   EXPECT_THROW(bench(matrix_, Context(options_), {{"csr_scalar"}, {"csr_vector"}}, how), Interrupted);
   EXPECT_EQ(tried().size(), 2U);
   EXPECT_TRUE(Database::open(file_, {})->suspects(key_).empty());
 }
 
 TEST_F(Interruption, InTheMiddleOfATrialGivesItUp) {
-  StopFlag stop = false;
+  bool stop = false;
   // What a trial does last before its samples is to say that the candidate was launched.
   const auto view = data_of(matrix_).on({});
-  Session<double> session(view, host_device(), tuning_rules, 1, find_format<double>, {[&] { stop = true; }, &stop});
+  Session<double> session(view, host_device(), tuning_rules, 1, find_format<double>,
+                          {[&] { stop = true; }, [&] { return stop; }});
   Prospect prospect;
   prospect.candidate = {"csr_scalar", {}};
   EXPECT_THROW(session.attempt(prospect), Interrupted);
