@@ -86,12 +86,13 @@ struct TrialKey {
 
 /// What the database remembers of a matrix beside its fingerprint.
 struct MatrixRecord {
-  std::string label;  ///< where it came from, for people; may be empty
+  std::string label;  ///< its name, for people; may be empty
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::int64_t csr_bytes = 0;
   std::vector<std::pair<std::string, double>> features;  ///< empty where they were not extracted
+  std::string source = {};                               ///< what it was read from: a file, a generator; may be empty
 };
 
 }  // namespace autospmv

@@ -1,15 +1,11 @@
 #include "db/database.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <mutex>
-#include <type_traits>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/machine/shortage.hpp"
-#include "core/uncopied.hpp"
-#include "db/forgetting.hpp"
+#include "db/impl.hpp"
+#include "db/keeping/selection.hpp"
+#include "db/keeping/tables.hpp"
 #include "db/matrices.hpp"
 #include "db/opening.hpp"
 #include "db/process.hpp"
@@ -22,7 +18,6 @@ namespace autospmv {
 namespace fs = std::filesystem;
 using db::Connection;
 using db::Statement;
-using db::Transaction;
 
 namespace {
 
@@ -30,157 +25,6 @@ namespace {
 bool means_memory(const fs::path& file) { return file == ":memory:"; }
 
 }  // namespace
-
-struct Database::Impl : Uncopied {
-  Impl(Connection opened, fs::path path, Warn warn_user)
-      : connection(std::move(opened)), file(std::move(path)), on_file(!file.empty()), warn(std::move(warn_user)) {}
-  ~Impl() {
-    if (std::any_of(noted.begin(), noted.end(), [](const Note& note) { return note.over; })) clear_notes();
-  }
-
-  /// What body(connection) returns. Where the file fails, the body runs again on what takes its place; where even that
-  /// fails, there is nothing to return. Throws what says that memory ran out.
-  template <class Body>
-  std::invoke_result_t<Body, Connection&> attempt(const Body& body) {
-    const std::scoped_lock lock(mutex);
-    try {
-      return body(connection);
-    } catch (const std::exception& error) {
-      if (shortage_in_hand() != nullptr) throw;
-      if (!on_file) return lost<Body>(error.what());
-      leave_file(error);
-    }
-    try {
-      return body(connection);
-    } catch (const std::exception& error) {
-      if (shortage_in_hand() != nullptr) throw;
-      return lost<Body>(error.what());
-    }
-  }
-
-  /// What query(connection, fingerprint, environment) returns of the rows of a key; nothing where there are none.
-  template <class Query>
-  auto ask(const TrialKey& key, const Query& query) {
-    using Answer = std::invoke_result_t<Query, Connection&, const std::string&, std::int64_t>;
-    return attempt([&](Connection& target) {
-      const auto environment = db::find_environment(target, key);
-      return environment ? query(target, key.pattern.text(), *environment) : Answer();
-    });
-  }
-
-  template <class Body>
-  void attempt_write(const Body& body) {
-    attempt([&](Connection& target) {
-      // A file that was deleted while it is open takes all writes, and nobody will ever read them.
-      if (target.moved()) throw Error("it was removed or replaced");
-      Transaction transaction(target);
-      for (const auto& note : noted) {
-        if (note.over) db::remove_suspect(target, note.key, note.candidate);
-      }
-      body(target);
-      transaction.commit();
-      std::erase_if(noted, [](const Note& note) { return note.over; });
-    });
-  }
-
-  /// Notes a suspect, by write(connection), which may write more.
-  template <class Write>
-  void note(const TrialKey& key, const Candidate& candidate, const Write& write) {
-    {
-      const std::scoped_lock lock(mutex);
-      noted.push_back({key, candidate, false});
-    }
-    try {
-      attempt_write(write);
-    } catch (...) {
-      end_note(key, candidate);
-      throw;
-    }
-  }
-
-  /// What was noted of it is cleared by the next write.
-  void end_note(const TrialKey& key, const Candidate& candidate) {
-    const std::scoped_lock lock(mutex);
-    const auto at = std::find_if(noted.begin(), noted.end(), [&](const Note& note) {
-      return !note.over && note.key == key && note.candidate == candidate;
-    });
-    if (at != noted.end()) at->over = true;
-  }
-
-  void clear_notes() noexcept {
-    clear_notes([](Connection& /*target*/) {});
-  }
-  template <class Write>
-  void clear_notes(const Write& write_more) noexcept {
-    try {
-      attempt_write(write_more);
-    } catch (...) {
-      // Out of memory: the next write clears them.
-    }
-  }
-
-  void tell(const std::string& warning) const {
-    if (warn && !warning.empty()) warn(warning);
-  }
-
-  std::mutex mutex;
-  Connection connection;
-  const fs::path file;
-  bool on_file;
-
- private:
-  // A suspect that this object has noted: to clear it must take no memory.
-  struct Note {
-    TrialKey key;
-    Candidate candidate;
-    bool over = false;
-  };
-
-  template <class Body>
-  std::invoke_result_t<Body, Connection&> lost(const char* reason) {
-    if (!std::exchange(has_lost, true)) tell(std::string("the database in memory failed: ") + reason);
-    return std::invoke_result_t<Body, Connection&>();
-  }
-
-  void leave_file(const std::exception& error) {
-    if (const auto* const sqlite_error = dynamic_cast<const db::SqliteError*>(&error)) {
-      if (sqlite_error->damaged() && replace_file(error.what())) return;
-    }
-    withdraw_notes();
-    connection = db::copy_to_memory(connection);
-    on_file = false;
-    tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
-  }
-
-  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the
-  // log to grow, there may be once its pages are in the file.
-  void withdraw_notes() {
-    for (const auto* const make_room : {"", "PRAGMA wal_checkpoint(TRUNCATE)"}) {
-      try {
-        connection.execute(make_room);
-        db::remove_own_notes(connection);
-        return;
-      } catch (const std::exception&) {
-        continue;
-      }
-    }
-  }
-
-  bool replace_file(const char* reason) {
-    try {
-      auto replacement = db::replace_damaged(file, connection, reason);
-      connection = std::move(replacement.connection);
-      tell(replacement.warning);
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  Warn warn;
-  bool has_lost = false;
-  std::vector<Note> noted;
-};
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -279,14 +123,15 @@ void Database::absolve(const TrialKey& key, const Candidate& candidate) noexcept
 
 std::vector<Suspect> Database::suspects(const TrialKey& key) { return impl_->ask(key, db::find_suspects); }
 
-std::vector<TunedMatrix> Database::list() {
+std::vector<TunedMatrix> Database::list(const Selection& selection) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<TunedMatrix> all;
     // Columns beside a max() are those of the row that has it.
     Statement statement(
         connection,
-        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
-        "GROUP BY matrix, environment ORDER BY max(id) DESC");
+        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial WHERE " +
+            db::chosen(db::kind_of("trial"), selection) + " GROUP BY matrix, environment ORDER BY max(id) DESC");
+    bind(statement, selection);
     while (statement.step()) {
       std::string fingerprint;
       std::int64_t environment = 0;
@@ -365,17 +210,6 @@ void Database::record_copy_bandwidth(const std::string& backend, const std::stri
         .bind(db::this_process().host, backend, device, bytes_a_second)
         .run();
   });
-}
-
-Forgotten Database::forget(const Selection& selection) {
-  const std::scoped_lock lock(impl_->mutex);
-  auto& connection = impl_->connection;
-  if (connection.moved()) throw Error("database " + file().string() + " was removed or replaced");
-  const db::TriggersOff off(connection);  // those that keep trials from being deleted
-  Transaction transaction(connection);
-  const auto forgotten = db::forget_chosen(connection, selection);
-  transaction.commit();
-  return forgotten;
 }
 
 const fs::path& Database::file() const { return impl_->file; }

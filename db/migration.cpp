@@ -40,6 +40,10 @@ constexpr const char* add_machine = R"sql(
 constexpr const char* add_capturable = R"sql(
   ALTER TABLE trial ADD COLUMN capturable INTEGER NOT NULL DEFAULT 1;)sql";
 
+// Version 6 keeps what a matrix was read from.
+constexpr const char* add_source = R"sql(
+  ALTER TABLE matrix ADD COLUMN source TEXT NOT NULL DEFAULT '';)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -73,7 +77,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema, add_loop, add_coefficients, add_machine, add_capturable};
+  static const std::array steps = {schema, add_loop, add_coefficients, add_machine, add_capturable, add_source};
   return steps;
 }
 

@@ -144,6 +144,28 @@ Statement::~Statement() {
   idle_.insert(std::move(node_));
 }
 
+Statement& Statement::bind_all(std::span<const Value> values) {
+  reset();
+  int index = 0;
+  for (const auto& value : values) {
+    ++index;
+    std::visit([&](const auto& held) { bind_one(index, held); }, value);
+  }
+  return *this;
+}
+
+std::vector<Value> Statement::values(std::span<const ColumnInfo> columns, int first) const {
+  std::vector<Value> read;
+  read.reserve(columns.size());
+  int column = first;
+  for (const auto& info : columns) {
+    auto& value = read.emplace_back(value_of(info.type));
+    std::visit([&](auto& held) { read_one(column, held); }, value);
+    ++column;
+  }
+  return read;
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle());
   if (code != SQLITE_ROW && code != SQLITE_DONE) check(code, handle());

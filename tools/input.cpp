@@ -1,5 +1,9 @@
 #include "tools/input.hpp"
 
+#include <system_error>
+
+#include "io/generators.hpp"
+
 namespace autospmv::tools {
 
 std::optional<Device> requested_device(const Options& options) {
@@ -32,6 +36,12 @@ ContextOptions context_options(const Options& options) {
           .effort = options.effort,
           .limits = options.limits,
           .logger = make_logger(options.quiet)};
+}
+
+MatrixName name_of_source(const std::string& source) {
+  std::error_code unknown;
+  const bool is_file = !is_generator(source) && std::filesystem::exists(source, unknown);
+  return {label_of(source), is_file ? std::filesystem::absolute(source).lexically_normal().string() : source};
 }
 
 }  // namespace autospmv::tools

@@ -70,7 +70,7 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
 
 template <Scalar T>
 Explanation explain(const LoadedMatrix<T>& loaded, Operation op, const Context& context, ProgressLine& progress) {
-  const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
+  const auto tuned = progress.during(loaded, [&](TuneOptions how) {
     how.op = op;
     return tune(loaded.matrix, context, how);
   });

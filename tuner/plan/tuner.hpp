@@ -29,7 +29,8 @@ struct Progress {
 
 struct TuneOptions {
   Operation op = Operation::plain;
-  std::string label = {};  ///< remembered with the matrix, for people
+  std::string label = {};   ///< remembered with the matrix, for people
+  std::string source = {};  ///< likewise: what it was read from
   std::function<void(const Progress&)> progress = {};
   std::optional<Effort> effort = {};  ///< none: the context's
   std::optional<Limits> limits = {};  ///< likewise

@@ -259,7 +259,7 @@ template <class T>
 MatrixRecord Tuning<T>::describe() const {
   const bool is_another = matrix_->operation() == Operation::transposed && matrix_->has_own_pattern();
   const auto label = is_another && !options_.label.empty() ? options_.label + transposed_suffix : options_.label;
-  MatrixRecord record{label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}};
+  MatrixRecord record{label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}, options_.source};
   if (result_.features) record.features = record_of(*result_.features);
   return record;
 }
