@@ -1,6 +1,7 @@
 // The plain records that the tuner writes and the database keeps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ struct TrialRecord {
   bool deterministic = true;
   Measurement measurement;
   bool capturable = true;  ///< on CUDA, into a graph; else Measurement::warm is from a plain loop too
+  std::size_t layer = 0;   ///< which database knows it: 0, the user's own; see Database::put_under()
 };
 
 /// What a measurement is valid for. Names, never numbers.

@@ -1,6 +1,9 @@
 #include "db/database.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "db/impl.hpp"
@@ -49,6 +52,24 @@ std::shared_ptr<Database> Database::look(const fs::path& file) {
       new Database(std::make_unique<Impl>(db::look_at(db::resolve(file)), fs::path{}, Warn{})));
 }
 
+std::shared_ptr<Database> Database::layer(const fs::path& file, Warn warn) {
+  const auto path = db::resolve(file);
+  try {
+    auto impl = std::make_unique<Impl>(db::open_layer(path), fs::path{}, warn);
+    impl->name = "database " + path.string();
+    std::shared_ptr<Database> layer(new Database(std::move(impl)));
+    layer->impl_->layer_file = path;
+    return layer;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (warn) warn(std::string(error.what()) + ": it is passed over");
+    return nullptr;
+  }
+}
+
+void Database::put_under(std::vector<std::shared_ptr<Database>> layers) { impl_->layers = std::move(layers); }
+
 std::shared_ptr<Database> Database::in_memory() {
   return std::shared_ptr<Database>(new Database(std::make_unique<Impl>(db::begin_in_memory(), fs::path{}, Warn{})));
 }
@@ -81,9 +102,11 @@ void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span
 }
 
 std::vector<TrialRecord> Database::trials(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     return db::find_trials(connection, fingerprint, environment, catalogue);
   });
+  impl_->add_from_layers(trials, [&](Database& layer) { return layer.trials(key, catalogue); });
+  return trials;
 }
 
 void Database::mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue) {
@@ -96,7 +119,7 @@ void Database::mark_tuned(const TrialKey& key, const std::string& effort, const 
 }
 
 std::vector<std::string> Database::tunings(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto all = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     std::vector<std::string> efforts;
     Statement statement(connection,
                         "SELECT effort FROM tuning WHERE matrix = ?1 AND environment = ?2 AND catalogue = ?3 "
@@ -105,6 +128,12 @@ std::vector<std::string> Database::tunings(const TrialKey& key, const std::strin
     while (statement.step()) statement.read(efforts.emplace_back());
     return efforts;
   });
+  for (const auto& layer : impl_->layers) {
+    for (auto& effort : layer->tunings(key, catalogue)) {
+      if (std::find(all.begin(), all.end(), effort) == all.end()) all.push_back(std::move(effort));
+    }
+  }
+  return all;
 }
 
 void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
@@ -148,27 +177,47 @@ std::vector<TunedMatrix> Database::list(const Selection& selection) {
 }
 
 std::int64_t Database::matrices() {
-  return impl_->attempt([&](Connection& connection) {
+  auto matrices = impl_->attempt([&](Connection& connection) {
     std::int64_t count = 0;
     Statement statement(connection, "SELECT count(*) FROM matrix");
     if (statement.step()) statement.read(count);
     return count;
   });
+  for (const auto& layer : impl_->layers) matrices += layer->matrices();
+  return matrices;
 }
 
 std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type) {
-  return impl_->attempt([&](Connection& connection) { return db::find_recorded(connection, backend, type); });
+  auto all = impl_->attempt([&](Connection& connection) { return db::find_recorded(connection, backend, type); });
+  if (impl_->layers.empty()) return all;
+  using Identity = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+  const auto identity_of = [](const TrialKey& key) {
+    return Identity{
+        key.pattern.text() + key.value_type, key.operation, key.device, key.toolkit, key.driver, key.library};
+  };
+  std::set<Identity> known;
+  for (const auto& one : all) known.insert(identity_of(one.key));
+  for (std::size_t i = 0; i < impl_->layers.size(); ++i) {
+    for (auto& one : impl_->layers[i]->recorded(backend, type)) {
+      if (!known.insert(identity_of(one.key)).second) continue;
+      one.layer = i + 1;
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
 }
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     return db::find_passed(connection, fingerprint, environment, catalogue);
   });
+  impl_->add_from_layers(trials, [&](Database& layer) { return layer.passed(key, catalogue); });
+  return trials;
 }
 
 std::vector<std::pair<std::string, double>> Database::coefficients(const std::string& backend,
                                                                    const std::string& device) {
-  return impl_->attempt([&](Connection& connection) {
+  auto coefficients = impl_->attempt([&](Connection& connection) {
     std::vector<std::pair<std::string, double>> values;
     Statement statement(connection,
                         "SELECT name, value FROM coefficient WHERE backend = ?1 AND device = ?2 ORDER BY name");
@@ -179,6 +228,11 @@ std::vector<std::pair<std::string, double>> Database::coefficients(const std::st
     }
     return values;
   });
+  for (const auto& layer : impl_->layers) {
+    if (!coefficients.empty()) break;
+    coefficients = layer->coefficients(backend, device);
+  }
+  return coefficients;
 }
 
 void Database::record_coefficients(const std::string& backend, const std::string& device,
@@ -191,7 +245,7 @@ void Database::record_coefficients(const std::string& backend, const std::string
 }
 
 std::optional<double> Database::copy_bandwidth(const std::string& backend, const std::string& device) {
-  return impl_->attempt([&](Connection& connection) {
+  auto known = impl_->attempt([&](Connection& connection) {
     std::optional<double> bandwidth;
     Statement statement(connection,
                         "SELECT copy_bandwidth FROM machine WHERE host = ?1 AND backend = ?2 AND device = ?3");
@@ -201,6 +255,10 @@ std::optional<double> Database::copy_bandwidth(const std::string& backend, const
     if (bandwidth && !(*bandwidth > 1e7 && *bandwidth < 1e15)) bandwidth.reset();
     return bandwidth;
   });
+  for (const auto& layer : impl_->layers) {
+    if (!known) known = layer->copy_bandwidth(backend, device);
+  }
+  return known;
 }
 
 void Database::record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second) {
@@ -213,5 +271,9 @@ void Database::record_copy_bandwidth(const std::string& backend, const std::stri
 }
 
 const fs::path& Database::file() const { return impl_->file; }
+
+const fs::path& Database::file_of_layer(std::size_t layer) const {
+  return layer == 0 ? impl_->file : impl_->layers.at(layer - 1)->impl_->layer_file;
+}
 
 }  // namespace autospmv

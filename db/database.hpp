@@ -29,6 +29,7 @@ struct TunedMatrix {
 struct RecordedMatrix {
   TrialKey key;
   MatrixRecord matrix;
+  std::size_t layer = 0;  ///< as in TrialRecord
 };
 
 /// A candidate that may have killed a process.
@@ -132,11 +133,19 @@ class Database : Uncopied {
   /// beside it. Throws as open() does, and Error where it cannot be read.
   static std::shared_ptr<Database> look(const std::filesystem::path& file);
   static std::shared_ptr<Database> in_memory();
+  /// To be put under others: what the file holds, also while others write it, and never written itself. Nullptr where
+  /// it cannot be used, which `warn` is told.
+  static std::shared_ptr<Database> layer(const std::filesystem::path& file, Warn warn);
 
   /// $AUTOSPMV_DB, else $XDG_CACHE_HOME/autospmv/trials.db, else ~/.cache/autospmv/trials.db.
   static std::filesystem::path default_path();
 
   ~Database();
+
+  /// From now on what is asked of this database and it does not know is asked of these, the uppermost first: trials,
+  /// tunings by a catalogue, recorded matrices, coefficients and the copy bandwidth. All else, and whatever writes or
+  /// travels, is of this one alone. Called before it is shared.
+  void put_under(std::vector<std::shared_ptr<Database>> layers);
 
   /// Adds trials of one matrix, all or none, except those that were given up, and notes the next candidate with them
   /// where one is named.
@@ -223,6 +232,8 @@ class Database : Uncopied {
 
   /// Where it is kept; empty for memory only.
   [[nodiscard]] const std::filesystem::path& file() const;
+  /// Of a layer, by TrialRecord::layer.
+  [[nodiscard]] const std::filesystem::path& file_of_layer(std::size_t layer) const;
 
  private:
   struct Impl;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -126,10 +129,30 @@ struct Database::Impl : Uncopied {
     return result;
   }
 
+  /// Adds the trials that layers know of candidates that are not there yet, before all others.
+  template <class Ask>
+  void add_from_layers(std::vector<TrialRecord>& trials, const Ask& ask) const {
+    if (layers.empty()) return;
+    std::set<Candidate> known;
+    for (const auto& trial : trials) known.insert(trial.candidate);
+    std::vector<TrialRecord> lower;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      for (auto& trial : ask(*layers[i])) {
+        if (!known.insert(trial.candidate).second) continue;
+        trial.layer = i + 1;
+        lower.push_back(std::move(trial));
+      }
+    }
+    trials.insert(trials.begin(), std::make_move_iterator(lower.begin()), std::make_move_iterator(lower.end()));
+  }
+
   std::mutex mutex;
   db::Connection connection;
   const std::filesystem::path file;
   bool on_file;
+  std::vector<std::shared_ptr<Database>> layers;  // the uppermost first
+  std::filesystem::path layer_file;               // of one that is a layer itself
+  std::string name = "the database in memory";    // where it is on no file
 
  private:
   // A suspect that this object has noted: to clear it must take no memory.
@@ -141,7 +164,7 @@ struct Database::Impl : Uncopied {
 
   template <class Body>
   std::invoke_result_t<Body, db::Connection&> lost(const char* reason) {
-    if (!std::exchange(has_lost, true)) tell(std::string("the database in memory failed: ") + reason);
+    if (!std::exchange(has_lost, true)) tell(name + " failed: " + reason);
     return std::invoke_result_t<Body, db::Connection&>();
   }
 

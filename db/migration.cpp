@@ -81,6 +81,10 @@ std::span<const char* const> migrations() {
   return steps;
 }
 
+bool is_up_to_date(const Connection& connection) {
+  return is_at(connection, static_cast<std::int64_t>(migrations().size()));
+}
+
 void migrate(Connection& connection, std::span<const char* const> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
   if (is_at(connection, newest)) return;

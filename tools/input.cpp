@@ -33,6 +33,7 @@ ContextOptions context_options(const Options& options) {
   const auto device = requested_device(options);
   return {.device = device ? std::optional<Place>(*device) : std::nullopt,
           .database = database_choice(options),
+          .system_databases = options.system_databases,
           .effort = options.effort,
           .limits = options.limits,
           .logger = make_logger(options.quiet)};

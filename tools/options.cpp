@@ -132,6 +132,14 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
         options.database = file;
       }),
           "where trials are kept (default: $AUTOSPMV_DB, else autospmv/trials.db in the user's cache)");
+      add("system-db", po::value<std::vector<std::string>>()->value_name("FILE")->notifier([&](const auto& files) {
+        options.system_databases.emplace();
+        for (const auto& file : files) {
+          if (file != "none") options.system_databases->emplace_back(file);
+        }
+      }),
+          "read this where that says nothing, above what is installed; may be given again; none: not even that "
+          "(default: $AUTOSPMV_SYSTEM_DB)");
       break;
     case OptionGroup::limits:
       add("expected-calls",

@@ -41,6 +41,7 @@ struct Options {
   Values values;
   std::optional<Backend> backend;                 ///< none: CUDA where there is a device, else the host
   std::optional<std::filesystem::path> database;  ///< none: Database::default_path()
+  std::optional<std::vector<std::filesystem::path>> system_databases;  ///< as in ContextOptions
   Effort effort = Effort::measure;
   Operation op = Operation::plain;
   Limits limits;

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/printable.hpp"
 #include "formats/format.hpp"
+#include "tuner/context/layers.hpp"
 #include "tuner/measure/meter.hpp"
 
 namespace autospmv {
@@ -70,6 +71,7 @@ Service::Service(const ContextOptions& options)
   (void)find_format<float>({});
   device_ = chosen_device(options.device, *this);
   database_ = chosen_database(options.database, *this);
+  database_->put_under(layers_of(options, [this](const std::string& message) { warn(message); }));
   if (!options.background) return;
   // What a thread asks of the device first takes longest.
   background_ = std::make_unique<Background>([device = device_] {

@@ -67,6 +67,7 @@ template <class T>
 struct Tuned {
   std::shared_ptr<detail::PlanState<T>> plan;
   bool from_database = false;            ///< no trial was made
+  std::string layer;                     ///< the system database that knows the winner; empty: none
   std::int64_t new_trials = 0;           ///< candidates built and measured now
   std::int64_t rechecked = 0;            ///< trials that were made again because the plan came from the database
   std::optional<TrialRecord> winner;     ///< nothing where the plan is the untried fallback

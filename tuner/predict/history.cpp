@@ -34,6 +34,7 @@ History<T>::History(std::span<const RecordedMatrix> records, TrialsOf trials_of,
     if (!features || features->nnz == 0) continue;
     const bool sibling = record.key.device != device.name;
     matrices_.push_back({record.key, record.matrix.label, *features, position_of(*features, sizeof(T)), sibling});
+    if (record.layer > 0) ++below_;
   }
   standardize();
 }

@@ -36,6 +36,8 @@ class History : public std::enable_shared_from_this<History<T>> {
   History(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device, const CostModel& model);
 
   [[nodiscard]] std::size_t matrices() const { return matrices_.size(); }
+  /// Of which so many are known by databases below the user's own.
+  [[nodiscard]] std::size_t matrices_below() const { return below_; }
 
   /// What predicts the times of candidates on a matrix of these features, from all but the trials of this pattern.
   /// Keeps a history alive that is shared, and lives no longer than any other.
@@ -87,6 +89,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   Device device_;
   CostModel model_;
   std::vector<PastMatrix> matrices_;
+  std::size_t below_ = 0;
   Position mean_{};
   Position deviation_{};
 
