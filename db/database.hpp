@@ -32,6 +32,44 @@ struct RecordedMatrix {
   std::size_t layer = 0;  ///< as in TrialRecord
 };
 
+/// What a matrix was measured in: a key without a pattern.
+struct RecordedEnvironment {
+  TrialKey key;
+  std::int64_t id = 0;    ///< in its database
+  std::size_t layer = 0;  ///< as in TrialRecord
+};
+
+/// A recorded matrix, by what finds it again.
+struct RecordedPoint {
+  Fingerprint pattern;
+  std::uint32_t environment = 0;  ///< which of RecordedPoints::environments
+};
+
+/// Recorded matrices as points, for who looks for the nearest of them.
+struct RecordedPoints {
+  std::vector<RecordedEnvironment> environments;
+  std::vector<RecordedPoint> points;
+  std::size_t dimensions = 0;
+  std::vector<double> coordinates;  ///< finite
+
+  [[nodiscard]] std::span<const double> coordinates_of(std::size_t point) const {
+    return std::span(coordinates).subspan(point * dimensions, dimensions);
+  }
+  [[nodiscard]] TrialKey key_of(const RecordedPoint& point) const {
+    auto key = environments[point.environment].key;
+    key.pattern = point.pattern;
+    return key;
+  }
+};
+
+/// How features become a point.
+struct PointMaker {
+  std::string name;  ///< of the way: points that were made in another are made again
+  std::size_t dimensions = 0;
+  /// Writes the coordinates; false where the features are none that it knows.
+  std::function<bool(const MatrixRecord&, std::span<double>)> make;
+};
+
 /// A candidate that may have killed a process.
 struct Suspect {
   Candidate candidate;
@@ -188,6 +226,12 @@ class Database : Uncopied {
   /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first, of
   /// values of one type ("double"), however few bits they take.
   std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type);
+
+  /// The same as points, which are kept in the file from one process to the next. In no particular order.
+  RecordedPoints points(const std::string& backend, const std::string& type, const PointMaker& maker);
+
+  /// What is known of the matrix of a point.
+  std::optional<MatrixRecord> matrix_at(const RecordedPoints& points, const RecordedPoint& point);
 
   /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});

@@ -20,6 +20,8 @@ std::optional<TrialKey> read_key(const Connection& connection, const std::string
   return key;
 }
 
+}  // namespace
+
 std::optional<MatrixRecord> read_matrix(const Connection& connection, const std::string& fingerprint) {
   Statement statement(connection, "SELECT label, rows, cols, nnz, source FROM matrix WHERE fingerprint = ?1");
   if (!statement.bind(fingerprint).step()) return std::nullopt;
@@ -36,8 +38,6 @@ std::optional<MatrixRecord> read_matrix(const Connection& connection, const std:
   }
   return matrix;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> find_environment(const Connection& connection, const TrialKey& key) {
   Statement statement(connection,

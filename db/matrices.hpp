@@ -19,6 +19,9 @@ std::int64_t add_environment(const Connection& connection, const TrialKey& key);
 /// A matrix keeps its label and its source until it is given others.
 void add_matrix(const Connection& connection, const std::string& fingerprint, const MatrixRecord& matrix);
 
+/// By its fingerprint; nothing where the file holds what no matrix of ours can be.
+std::optional<MatrixRecord> read_matrix(const Connection& connection, const std::string& fingerprint);
+
 /// The key and the matrix of trials that name these; nothing where the file holds what no matrix of ours can be.
 std::optional<RecordedMatrix> read_recorded(const Connection& connection, const std::string& fingerprint,
                                             std::int64_t environment);

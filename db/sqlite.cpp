@@ -204,7 +204,18 @@ TriggersOff::TriggersOff(const Connection& connection) : connection_(connection)
 
 TriggersOff::~TriggersOff() { sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr); }
 
-Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Connection& connection, Waiting waiting) : connection_(connection) {
+  const auto* const begin = "BEGIN IMMEDIATE";
+  if (waiting == Waiting::yes) {
+    connection_.execute(begin);
+    return;
+  }
+  auto* const handle = connection_.handle();
+  sqlite3_busy_timeout(handle, 0);
+  const int code = sqlite3_exec(handle, begin, nullptr, nullptr, nullptr);
+  sqlite3_busy_timeout(handle, busy_timeout_ms);
+  check(code, handle);
+}
 
 Transaction::~Transaction() {
   // Some failures have rolled back already; then there is nothing left to do, and SQLite says so.

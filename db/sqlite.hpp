@@ -157,7 +157,9 @@ class TriggersOff : Uncopied {
 /// only fail when somebody else was faster. Rolled back unless committed.
 class Transaction : Uncopied {
  public:
-  explicit Transaction(Connection& connection);
+  enum class Waiting : std::uint8_t { yes, no };  ///< for whoever writes at the moment
+
+  explicit Transaction(Connection& connection, Waiting waiting = Waiting::yes);
   ~Transaction();
 
   void commit();

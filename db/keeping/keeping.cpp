@@ -2,7 +2,9 @@
 #include "db/impl.hpp"
 #include "db/keeping/exchange.hpp"
 #include "db/keeping/forgetting.hpp"
+#include "db/keeping/points.hpp"
 #include "db/keeping/statistics.hpp"
+#include "db/matrices.hpp"
 #include "db/trials.hpp"
 
 namespace autospmv {
@@ -27,8 +29,25 @@ std::vector<FinishedTuning> Database::tunings(const TrialKey& key) {
   });
 }
 
+RecordedPoints Database::points(const std::string& backend, const std::string& type, const PointMaker& maker) {
+  auto all = impl_->attempt([&](Connection& connection) { return db::find_points(connection, backend, type, maker); });
+  for (std::size_t i = 0; i < impl_->layers.size(); ++i) {
+    db::add_layer(all, impl_->layers[i]->points(backend, type, maker), i + 1);
+  }
+  return all;
+}
+
+std::optional<MatrixRecord> Database::matrix_at(const RecordedPoints& points, const RecordedPoint& point) {
+  const auto layer = points.environments[point.environment].layer;
+  auto& owner = layer == 0 ? *impl_ : *impl_->layers[layer - 1]->impl_;
+  return owner.attempt([&](Connection& connection) { return db::read_matrix(connection, point.pattern.text()); });
+}
+
 Forgotten Database::forget(const Selection& selection) {
-  return impl_->change_or_throw([&](Connection& connection) { return db::forget_chosen(connection, selection); });
+  return impl_->change_or_throw([&](Connection& connection) {
+    db::forget_points(connection);
+    return db::forget_chosen(connection, selection);
+  });
 }
 
 void Database::visit(const Selection& selection, const std::function<void(const Row&)>& take) {
@@ -48,8 +67,10 @@ std::shared_ptr<Database> Database::of_rows(const std::function<bool(Row&)>& nex
 Merged Database::merge(Database& other, const Selection& selection) {
   if (&other == this) return {};
   const std::scoped_lock lock(other.impl_->mutex);
-  return impl_->change_or_throw(
-      [&](Connection& connection) { return db::merge_chosen(connection, other.impl_->connection, selection); });
+  return impl_->change_or_throw([&](Connection& connection) {
+    db::forget_points(connection);
+    return db::merge_chosen(connection, other.impl_->connection, selection);
+  });
 }
 
 Statistics Database::statistics(const Selection& selection) {

@@ -30,6 +30,9 @@ std::shared_ptr<Database> look_at_place(const Options& options);
 /// The same, to be changed. Throws Error where it cannot be.
 std::shared_ptr<Database> open_to_change(const Options& options);
 
+/// Has it keep ready what predictions need of all matrices: those who read it below their own cannot.
+void prepare(Database& database);
+
 /// What the options choose: one selection a matrix that is named, or one for all of them.
 std::vector<Selection> selections_of(const Options& options);
 

@@ -40,6 +40,7 @@ int merge_all(const std::vector<std::shared_ptr<Database>>& sources, const Optio
       sum.fits += merged.fits;
     }
   }
+  prepare(*target);
   if (options.json) {
     print_json({{"matrices", sum.matrices},
                 {"trials", sum.trials},

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "tools/database/actions.hpp"
 #include "tools/output/report.hpp"
+#include "tuner/predict/history.hpp"
 
 namespace autospmv::tools {
 
@@ -15,6 +16,14 @@ std::shared_ptr<Database> open_to_change(const Options& options) {
   auto database = Database::open(place_of(options), warn);
   if (database->file().empty()) throw Error("nothing is changed: the database cannot be written");
   return database;
+}
+
+void prepare(Database& database) {
+  for (const auto backend : {Backend::host, Backend::cuda}) {
+    const std::string name(name_of(backend));
+    (void)database.points(name, std::string(value_type_name<float>()), point_maker<float>());
+    (void)database.points(name, std::string(value_type_name<double>()), point_maker<double>());
+  }
 }
 
 std::vector<Selection> selections_of(const Options& options) {

@@ -159,7 +159,11 @@ int forget_rows(const Options& options) {
 int vacuum_database(const Options& options) {
   require_file(options, "nothing is vacuumed");
   const auto before = size_of(place_of(options));
-  open_to_change(options)->vacuum();
+  {
+    const auto database = open_to_change(options);
+    database->vacuum();
+    prepare(*database);
+  }
   const auto after = size_of(place_of(options));
   if (options.json) {
     print_json({{"bytes_before", before}, {"bytes_after", after}});

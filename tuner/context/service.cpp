@@ -216,11 +216,15 @@ std::shared_ptr<const History<T>> Service::history() const {
     const auto enough = std::max<std::size_t>(8, known->matrices() / 4);
     if (tuned - past.tuned < enough) return known;
   }
-  const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
+  auto points =
+      database_->points(std::string(name_of(device_.backend)), std::string(value_type_name<T>()), point_maker<T>());
+  const auto matrix_of = [database = database_](const RecordedPoints& all, const RecordedPoint& point) {
+    return database->matrix_at(all, point);
+  };
   const auto trials_of = [database = database_, catalogue = catalogue_](const TrialKey& key) {
     return database->passed(key, catalogue);
   };
-  auto history = std::make_shared<const History<T>>(records, trials_of, device_, cost_model());
+  auto history = std::make_shared<const History<T>>(std::move(points), matrix_of, trials_of, device_, cost_model());
   past.tuned = tuned;
   const std::scoped_lock lock(history_mutex_);
   past.history = history;
