@@ -70,6 +70,14 @@ struct PointMaker {
   std::function<bool(const MatrixRecord&, std::span<double>)> make;
 };
 
+/// What is true of a device of a machine.
+struct Machine {
+  std::string host;
+  std::string backend;
+  std::string device;
+  double copy_bandwidth = 0;  ///< bytes a second
+};
+
 /// A candidate that may have killed a process.
 struct Suspect {
   Candidate candidate;
@@ -247,6 +255,9 @@ class Database : Uncopied {
   std::optional<double> copy_bandwidth(const std::string& backend, const std::string& device);
   /// Replaces it.
   void record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second);
+
+  /// Every machine whose copy bandwidth was measured.
+  std::vector<Machine> machines();
 
   /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
   /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.

@@ -81,6 +81,13 @@ std::span<const Command> all_commands() {
        any_number,
        {backend, database, limits, selection, output},
        run_db},
+      {"report",
+       "[DATABASE]",
+       "write a page about what a database holds, to be looked at in a browser",
+       0,
+       1,
+       {backend, database, limits, selection, output},
+       run_report},
   };
   return commands;
 }

@@ -29,6 +29,19 @@ std::vector<FinishedTuning> Database::tunings(const TrialKey& key) {
   });
 }
 
+std::vector<Machine> Database::machines() {
+  return impl_->attempt([](Connection& connection) {
+    std::vector<Machine> machines;
+    Statement statement(connection,
+                        "SELECT host, backend, device, copy_bandwidth FROM machine ORDER BY host, backend, device");
+    while (statement.step()) {
+      auto& machine = machines.emplace_back();
+      statement.read(machine.host, machine.backend, machine.device, machine.copy_bandwidth);
+    }
+    return machines;
+  });
+}
+
 RecordedPoints Database::points(const std::string& backend, const std::string& type, const PointMaker& maker) {
   auto all = impl_->attempt([&](Connection& connection) { return db::find_points(connection, backend, type, maker); });
   for (std::size_t i = 0; i < impl_->layers.size(); ++i) {
