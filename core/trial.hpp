@@ -1,6 +1,7 @@
 // The plain records that the tuner writes and the database keeps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ struct TrialRecord {
   bool deterministic = true;
   Measurement measurement;
   bool capturable = true;  ///< on CUDA, into a graph; else Measurement::warm is from a plain loop too
+  std::size_t layer = 0;   ///< which database knows it: 0, the user's own; see Database::put_under()
 };
 
 /// What a measurement is valid for. Names, never numbers.
@@ -86,12 +88,13 @@ struct TrialKey {
 
 /// What the database remembers of a matrix beside its fingerprint.
 struct MatrixRecord {
-  std::string label;  ///< where it came from, for people; may be empty
+  std::string label;  ///< its name, for people; may be empty
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::int64_t csr_bytes = 0;
   std::vector<std::pair<std::string, double>> features;  ///< empty where they were not extracted
+  std::string source = {};                               ///< what it was read from: a file, a generator; may be empty
 };
 
 }  // namespace autospmv

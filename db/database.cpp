@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
-#include <type_traits>
+#include <set>
+#include <tuple>
 #include <utility>
 
-#include "core/error.hpp"
-#include "core/machine/shortage.hpp"
-#include "core/uncopied.hpp"
-#include "db/forgetting.hpp"
+#include "db/impl.hpp"
+#include "db/keeping/selection.hpp"
+#include "db/keeping/tables.hpp"
 #include "db/matrices.hpp"
 #include "db/opening.hpp"
 #include "db/process.hpp"
@@ -22,7 +21,6 @@ namespace autospmv {
 namespace fs = std::filesystem;
 using db::Connection;
 using db::Statement;
-using db::Transaction;
 
 namespace {
 
@@ -30,157 +28,6 @@ namespace {
 bool means_memory(const fs::path& file) { return file == ":memory:"; }
 
 }  // namespace
-
-struct Database::Impl : Uncopied {
-  Impl(Connection opened, fs::path path, Warn warn_user)
-      : connection(std::move(opened)), file(std::move(path)), on_file(!file.empty()), warn(std::move(warn_user)) {}
-  ~Impl() {
-    if (std::any_of(noted.begin(), noted.end(), [](const Note& note) { return note.over; })) clear_notes();
-  }
-
-  /// What body(connection) returns. Where the file fails, the body runs again on what takes its place; where even that
-  /// fails, there is nothing to return. Throws what says that memory ran out.
-  template <class Body>
-  std::invoke_result_t<Body, Connection&> attempt(const Body& body) {
-    const std::scoped_lock lock(mutex);
-    try {
-      return body(connection);
-    } catch (const std::exception& error) {
-      if (shortage_in_hand() != nullptr) throw;
-      if (!on_file) return lost<Body>(error.what());
-      leave_file(error);
-    }
-    try {
-      return body(connection);
-    } catch (const std::exception& error) {
-      if (shortage_in_hand() != nullptr) throw;
-      return lost<Body>(error.what());
-    }
-  }
-
-  /// What query(connection, fingerprint, environment) returns of the rows of a key; nothing where there are none.
-  template <class Query>
-  auto ask(const TrialKey& key, const Query& query) {
-    using Answer = std::invoke_result_t<Query, Connection&, const std::string&, std::int64_t>;
-    return attempt([&](Connection& target) {
-      const auto environment = db::find_environment(target, key);
-      return environment ? query(target, key.pattern.text(), *environment) : Answer();
-    });
-  }
-
-  template <class Body>
-  void attempt_write(const Body& body) {
-    attempt([&](Connection& target) {
-      // A file that was deleted while it is open takes all writes, and nobody will ever read them.
-      if (target.moved()) throw Error("it was removed or replaced");
-      Transaction transaction(target);
-      for (const auto& note : noted) {
-        if (note.over) db::remove_suspect(target, note.key, note.candidate);
-      }
-      body(target);
-      transaction.commit();
-      std::erase_if(noted, [](const Note& note) { return note.over; });
-    });
-  }
-
-  /// Notes a suspect, by write(connection), which may write more.
-  template <class Write>
-  void note(const TrialKey& key, const Candidate& candidate, const Write& write) {
-    {
-      const std::scoped_lock lock(mutex);
-      noted.push_back({key, candidate, false});
-    }
-    try {
-      attempt_write(write);
-    } catch (...) {
-      end_note(key, candidate);
-      throw;
-    }
-  }
-
-  /// What was noted of it is cleared by the next write.
-  void end_note(const TrialKey& key, const Candidate& candidate) {
-    const std::scoped_lock lock(mutex);
-    const auto at = std::find_if(noted.begin(), noted.end(), [&](const Note& note) {
-      return !note.over && note.key == key && note.candidate == candidate;
-    });
-    if (at != noted.end()) at->over = true;
-  }
-
-  void clear_notes() noexcept {
-    clear_notes([](Connection& /*target*/) {});
-  }
-  template <class Write>
-  void clear_notes(const Write& write_more) noexcept {
-    try {
-      attempt_write(write_more);
-    } catch (...) {
-      // Out of memory: the next write clears them.
-    }
-  }
-
-  void tell(const std::string& warning) const {
-    if (warn && !warning.empty()) warn(warning);
-  }
-
-  std::mutex mutex;
-  Connection connection;
-  const fs::path file;
-  bool on_file;
-
- private:
-  // A suspect that this object has noted: to clear it must take no memory.
-  struct Note {
-    TrialKey key;
-    Candidate candidate;
-    bool over = false;
-  };
-
-  template <class Body>
-  std::invoke_result_t<Body, Connection&> lost(const char* reason) {
-    if (!std::exchange(has_lost, true)) tell(std::string("the database in memory failed: ") + reason);
-    return std::invoke_result_t<Body, Connection&>();
-  }
-
-  void leave_file(const std::exception& error) {
-    if (const auto* const sqlite_error = dynamic_cast<const db::SqliteError*>(&error)) {
-      if (sqlite_error->damaged() && replace_file(error.what())) return;
-    }
-    withdraw_notes();
-    connection = db::copy_to_memory(connection);
-    on_file = false;
-    tell("database " + file.string() + " failed (" + error.what() + "): trials are kept in memory from here on");
-  }
-
-  // This process goes on, and must not seem to have died of what it had in hand. Where there is no more room for the
-  // log to grow, there may be once its pages are in the file.
-  void withdraw_notes() {
-    for (const auto* const make_room : {"", "PRAGMA wal_checkpoint(TRUNCATE)"}) {
-      try {
-        connection.execute(make_room);
-        db::remove_own_notes(connection);
-        return;
-      } catch (const std::exception&) {
-        continue;
-      }
-    }
-  }
-
-  bool replace_file(const char* reason) {
-    try {
-      auto replacement = db::replace_damaged(file, connection, reason);
-      connection = std::move(replacement.connection);
-      tell(replacement.warning);
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  Warn warn;
-  bool has_lost = false;
-  std::vector<Note> noted;
-};
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -204,6 +51,24 @@ std::shared_ptr<Database> Database::look(const fs::path& file) {
   return std::shared_ptr<Database>(
       new Database(std::make_unique<Impl>(db::look_at(db::resolve(file)), fs::path{}, Warn{})));
 }
+
+std::shared_ptr<Database> Database::layer(const fs::path& file, Warn warn) {
+  const auto path = db::resolve(file);
+  try {
+    auto impl = std::make_unique<Impl>(db::open_layer(path), fs::path{}, warn);
+    impl->name = "database " + path.string();
+    std::shared_ptr<Database> layer(new Database(std::move(impl)));
+    layer->impl_->layer_file = path;
+    return layer;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (warn) warn(std::string(error.what()) + ": it is passed over");
+    return nullptr;
+  }
+}
+
+void Database::put_under(std::vector<std::shared_ptr<Database>> layers) { impl_->layers = std::move(layers); }
 
 std::shared_ptr<Database> Database::in_memory() {
   return std::shared_ptr<Database>(new Database(std::make_unique<Impl>(db::begin_in_memory(), fs::path{}, Warn{})));
@@ -237,9 +102,11 @@ void Database::record(const TrialKey& key, const MatrixRecord& matrix, std::span
 }
 
 std::vector<TrialRecord> Database::trials(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     return db::find_trials(connection, fingerprint, environment, catalogue);
   });
+  impl_->add_from_layers(trials, [&](Database& layer) { return layer.trials(key, catalogue); });
+  return trials;
 }
 
 void Database::mark_tuned(const TrialKey& key, const std::string& effort, const std::string& catalogue) {
@@ -252,7 +119,7 @@ void Database::mark_tuned(const TrialKey& key, const std::string& effort, const 
 }
 
 std::vector<std::string> Database::tunings(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto all = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     std::vector<std::string> efforts;
     Statement statement(connection,
                         "SELECT effort FROM tuning WHERE matrix = ?1 AND environment = ?2 AND catalogue = ?3 "
@@ -261,6 +128,12 @@ std::vector<std::string> Database::tunings(const TrialKey& key, const std::strin
     while (statement.step()) statement.read(efforts.emplace_back());
     return efforts;
   });
+  for (const auto& layer : impl_->layers) {
+    for (auto& effort : layer->tunings(key, catalogue)) {
+      if (std::find(all.begin(), all.end(), effort) == all.end()) all.push_back(std::move(effort));
+    }
+  }
+  return all;
 }
 
 void Database::note_suspect(const TrialKey& key, const Candidate& candidate) {
@@ -279,14 +152,15 @@ void Database::absolve(const TrialKey& key, const Candidate& candidate) noexcept
 
 std::vector<Suspect> Database::suspects(const TrialKey& key) { return impl_->ask(key, db::find_suspects); }
 
-std::vector<TunedMatrix> Database::list() {
+std::vector<TunedMatrix> Database::list(const Selection& selection) {
   return impl_->attempt([&](Connection& connection) {
     std::vector<TunedMatrix> all;
     // Columns beside a max() are those of the row that has it.
     Statement statement(
         connection,
-        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial "
-        "GROUP BY matrix, environment ORDER BY max(id) DESC");
+        "SELECT matrix, environment, count(DISTINCT format || ' ' || params), csr_bytes, max(id) FROM trial WHERE " +
+            db::chosen(db::kind_of("trial"), selection) + " GROUP BY matrix, environment ORDER BY max(id) DESC");
+    bind(statement, selection);
     while (statement.step()) {
       std::string fingerprint;
       std::int64_t environment = 0;
@@ -303,27 +177,47 @@ std::vector<TunedMatrix> Database::list() {
 }
 
 std::int64_t Database::matrices() {
-  return impl_->attempt([&](Connection& connection) {
+  auto matrices = impl_->attempt([&](Connection& connection) {
     std::int64_t count = 0;
     Statement statement(connection, "SELECT count(*) FROM matrix");
     if (statement.step()) statement.read(count);
     return count;
   });
+  for (const auto& layer : impl_->layers) matrices += layer->matrices();
+  return matrices;
 }
 
 std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::string_view type) {
-  return impl_->attempt([&](Connection& connection) { return db::find_recorded(connection, backend, type); });
+  auto all = impl_->attempt([&](Connection& connection) { return db::find_recorded(connection, backend, type); });
+  if (impl_->layers.empty()) return all;
+  using Identity = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+  const auto identity_of = [](const TrialKey& key) {
+    return Identity{
+        key.pattern.text() + key.value_type, key.operation, key.device, key.toolkit, key.driver, key.library};
+  };
+  std::set<Identity> known;
+  for (const auto& one : all) known.insert(identity_of(one.key));
+  for (std::size_t i = 0; i < impl_->layers.size(); ++i) {
+    for (auto& one : impl_->layers[i]->recorded(backend, type)) {
+      if (!known.insert(identity_of(one.key)).second) continue;
+      one.layer = i + 1;
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
 }
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
-  return impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+  auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
     return db::find_passed(connection, fingerprint, environment, catalogue);
   });
+  impl_->add_from_layers(trials, [&](Database& layer) { return layer.passed(key, catalogue); });
+  return trials;
 }
 
 std::vector<std::pair<std::string, double>> Database::coefficients(const std::string& backend,
                                                                    const std::string& device) {
-  return impl_->attempt([&](Connection& connection) {
+  auto coefficients = impl_->attempt([&](Connection& connection) {
     std::vector<std::pair<std::string, double>> values;
     Statement statement(connection,
                         "SELECT name, value FROM coefficient WHERE backend = ?1 AND device = ?2 ORDER BY name");
@@ -334,6 +228,11 @@ std::vector<std::pair<std::string, double>> Database::coefficients(const std::st
     }
     return values;
   });
+  for (const auto& layer : impl_->layers) {
+    if (!coefficients.empty()) break;
+    coefficients = layer->coefficients(backend, device);
+  }
+  return coefficients;
 }
 
 void Database::record_coefficients(const std::string& backend, const std::string& device,
@@ -346,7 +245,7 @@ void Database::record_coefficients(const std::string& backend, const std::string
 }
 
 std::optional<double> Database::copy_bandwidth(const std::string& backend, const std::string& device) {
-  return impl_->attempt([&](Connection& connection) {
+  auto known = impl_->attempt([&](Connection& connection) {
     std::optional<double> bandwidth;
     Statement statement(connection,
                         "SELECT copy_bandwidth FROM machine WHERE host = ?1 AND backend = ?2 AND device = ?3");
@@ -356,6 +255,10 @@ std::optional<double> Database::copy_bandwidth(const std::string& backend, const
     if (bandwidth && !(*bandwidth > 1e7 && *bandwidth < 1e15)) bandwidth.reset();
     return bandwidth;
   });
+  for (const auto& layer : impl_->layers) {
+    if (!known) known = layer->copy_bandwidth(backend, device);
+  }
+  return known;
 }
 
 void Database::record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second) {
@@ -367,17 +270,10 @@ void Database::record_copy_bandwidth(const std::string& backend, const std::stri
   });
 }
 
-Forgotten Database::forget(const Selection& selection) {
-  const std::scoped_lock lock(impl_->mutex);
-  auto& connection = impl_->connection;
-  if (connection.moved()) throw Error("database " + file().string() + " was removed or replaced");
-  const db::TriggersOff off(connection);  // those that keep trials from being deleted
-  Transaction transaction(connection);
-  const auto forgotten = db::forget_chosen(connection, selection);
-  transaction.commit();
-  return forgotten;
-}
-
 const fs::path& Database::file() const { return impl_->file; }
+
+const fs::path& Database::file_of_layer(std::size_t layer) const {
+  return layer == 0 ? impl_->file : impl_->layers.at(layer - 1)->impl_->layer_file;
+}
 
 }  // namespace autospmv

@@ -14,6 +14,7 @@
 
 #include "core/trial.hpp"
 #include "core/uncopied.hpp"
+#include "db/rows.hpp"
 
 namespace autospmv {
 
@@ -28,6 +29,53 @@ struct TunedMatrix {
 struct RecordedMatrix {
   TrialKey key;
   MatrixRecord matrix;
+  std::size_t layer = 0;  ///< as in TrialRecord
+};
+
+/// What a matrix was measured in: a key without a pattern.
+struct RecordedEnvironment {
+  TrialKey key;
+  std::int64_t id = 0;    ///< in its database
+  std::size_t layer = 0;  ///< as in TrialRecord
+};
+
+/// A recorded matrix, by what finds it again.
+struct RecordedPoint {
+  Fingerprint pattern;
+  std::uint32_t environment = 0;  ///< which of RecordedPoints::environments
+};
+
+/// Recorded matrices as points, for who looks for the nearest of them.
+struct RecordedPoints {
+  std::vector<RecordedEnvironment> environments;
+  std::vector<RecordedPoint> points;
+  std::size_t dimensions = 0;
+  std::vector<double> coordinates;  ///< finite
+
+  [[nodiscard]] std::span<const double> coordinates_of(std::size_t point) const {
+    return std::span(coordinates).subspan(point * dimensions, dimensions);
+  }
+  [[nodiscard]] TrialKey key_of(const RecordedPoint& point) const {
+    auto key = environments[point.environment].key;
+    key.pattern = point.pattern;
+    return key;
+  }
+};
+
+/// How features become a point.
+struct PointMaker {
+  std::string name;  ///< of the way: points that were made in another are made again
+  std::size_t dimensions = 0;
+  /// Writes the coordinates; false where the features are none that it knows.
+  std::function<bool(const MatrixRecord&, std::span<double>)> make;
+};
+
+/// What is true of a device of a machine.
+struct Machine {
+  std::string host;
+  std::string backend;
+  std::string device;
+  double copy_bandwidth = 0;  ///< bytes a second
 };
 
 /// A candidate that may have killed a process.
@@ -38,12 +86,30 @@ struct Suspect {
   friend bool operator==(const Suspect&, const Suspect&) = default;
 };
 
-/// What to forget: all of it is chosen by every part that is given, and everything where none is.
+/// A trial and when it was recorded.
+struct DatedTrial {
+  TrialRecord trial;
+  std::string moment;  ///< UTC, as in a Selection
+};
+
+/// That an effort was complete with these formats.
+struct FinishedTuning {
+  std::string effort;
+  std::string catalogue;
+  std::string moment;
+};
+
+/// Some of what is kept: what every part that is given allows, and everything where none is.
 struct Selection {
   std::optional<Fingerprint> pattern = {};
-  std::string label = {};      ///< of a matrix
-  std::string device = {};     ///< its name, as in a key
-  bool only_suspects = false;  ///< leave the trials; what was tuned without the suspects is no longer complete
+  std::string label = {};       ///< of a matrix
+  std::string device = {};      ///< its name, as in a key
+  std::string backend = {};     ///< likewise
+  std::string value_type = {};  ///< "double", and with it "double in 8 bits"
+  std::string format = {};
+  std::string since = {};      ///< recorded at this moment or later: "2026-11-25T16:45:04.000Z"
+  std::string before = {};     ///< recorded before this moment
+  bool only_suspects = false;  ///< forget() leaves the trials; what was tuned without the suspects is not complete
 };
 
 /// Rows that are gone.
@@ -54,6 +120,44 @@ struct Forgotten {
   std::int64_t suspects = 0;
 
   friend bool operator==(const Forgotten&, const Forgotten&) = default;
+};
+
+/// Rows that another database had and this one had not.
+struct Merged {
+  std::int64_t matrices = 0;
+  std::int64_t trials = 0;
+  std::int64_t tunings = 0;
+  std::int64_t suspects = 0;
+  std::int64_t fits = 0;  ///< devices whose coefficients were replaced by later ones
+
+  friend bool operator==(const Merged&, const Merged&) = default;
+};
+
+/// How much there is of what was selected.
+struct Statistics {
+  /// Trials of one kind.
+  struct Of {
+    std::string name;  ///< of a format, or of an outcome
+    std::int64_t trials = 0;
+    std::int64_t wins = 0;  ///< matrices and environments of which its is the shortest warm time of all that passed
+  };
+  /// A device and type of values.
+  struct Place {
+    std::string backend;
+    std::string device;
+    std::string value_type;
+    std::int64_t matrices = 0;
+    std::int64_t trials = 0;
+  };
+  std::int64_t matrices = 0;
+  std::int64_t trials = 0;
+  std::int64_t tunings = 0;
+  std::int64_t suspects = 0;
+  std::string first;  ///< the moments of the first and the last trial; empty where there is none
+  std::string last;
+  std::vector<Place> places;
+  std::vector<Of> formats;
+  std::vector<Of> outcomes;
 };
 
 /// Safe from many threads; many processes may write into one file. Failure of the file never throws after opening:
@@ -75,11 +179,19 @@ class Database : Uncopied {
   /// beside it. Throws as open() does, and Error where it cannot be read.
   static std::shared_ptr<Database> look(const std::filesystem::path& file);
   static std::shared_ptr<Database> in_memory();
+  /// To be put under others: what the file holds, also while others write it, and never written itself. Nullptr where
+  /// it cannot be used, which `warn` is told.
+  static std::shared_ptr<Database> layer(const std::filesystem::path& file, Warn warn);
 
   /// $AUTOSPMV_DB, else $XDG_CACHE_HOME/autospmv/trials.db, else ~/.cache/autospmv/trials.db.
   static std::filesystem::path default_path();
 
   ~Database();
+
+  /// From now on what is asked of this database and it does not know is asked of these, the uppermost first: trials,
+  /// tunings by a catalogue, recorded matrices, coefficients and the copy bandwidth. All else, and whatever writes or
+  /// travels, is of this one alone. Called before it is shared.
+  void put_under(std::vector<std::shared_ptr<Database>> layers);
 
   /// Adds trials of one matrix, all or none, except those that were given up, and notes the next candidate with them
   /// where one is named.
@@ -107,8 +219,14 @@ class Database : Uncopied {
   /// By candidate. What a process that still runs has noted is none yet.
   std::vector<Suspect> suspects(const TrialKey& key);
 
-  /// Everything known, by matrix, most recent first.
-  std::vector<TunedMatrix> list();
+  /// Every matrix and environment of which a trial is selected, most recent first, with how many candidates are.
+  std::vector<TunedMatrix> list(const Selection& selection = {});
+
+  /// Every trial under this key, earlier ones of the same candidates too, in the order in which they were made.
+  std::vector<DatedTrial> history(const TrialKey& key);
+
+  /// Every effort that was marked complete under this key.
+  std::vector<FinishedTuning> tunings(const TrialKey& key);
 
   /// How many matrices it knows anything of.
   std::int64_t matrices();
@@ -116,6 +234,12 @@ class Database : Uncopied {
   /// Every matrix of which the features and trials are known, on any device of a backend ("cuda"), oldest first, of
   /// values of one type ("double"), however few bits they take.
   std::vector<RecordedMatrix> recorded(const std::string& backend, std::string_view type);
+
+  /// The same as points, which are kept in the file from one process to the next. In no particular order.
+  RecordedPoints points(const std::string& backend, const std::string& type, const PointMaker& maker);
+
+  /// What is known of the matrix of a point.
+  std::optional<MatrixRecord> matrix_at(const RecordedPoints& points, const RecordedPoint& point);
 
   /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
@@ -132,12 +256,39 @@ class Database : Uncopied {
   /// Replaces it.
   void record_copy_bandwidth(const std::string& backend, const std::string& device, double bytes_a_second);
 
+  /// Every machine whose copy bandwidth was measured.
+  std::vector<Machine> machines();
+
   /// Removes rows, all of those chosen or none. Unlike the other members it throws Error where the file cannot be
   /// changed: who wants something gone must know that it is not. Notes of processes that still run go too.
   Forgotten forget(const Selection& selection);
 
+  /// Hands out all rows that are selected, in an order that depends on nothing but what they say, except that trials of
+  /// one candidate keep theirs. Throws Error where they cannot be read.
+  void visit(const Selection& selection, const std::function<void(const Row&)>& take);
+
+  /// What visit() has handed out, in memory again: next() sets its argument to the next row, or returns false. Throws
+  /// InvalidArgument for a row that no database can hold, and what next() throws.
+  static std::shared_ptr<Database> of_rows(const std::function<bool(Row&)>& next);
+
+  /// Adds what the other knows and this one does not, all or nothing. Which of two is merged into the other makes no
+  /// difference to what visit() hands out of the result, and to merge again changes nothing. Trials of one candidate
+  /// stand in the order of their moments where neither has all of them. Throws Error as forget() does.
+  Merged merge(Database& other, const Selection& selection = {});
+
+  Statistics statistics(const Selection& selection = {});
+
+  /// What is wrong with it, a line each: damage that SQLite finds, and rows that are passed over since no run of this
+  /// library can have given them. Empty where nothing is.
+  std::vector<std::string> faults();
+
+  /// Gives back the room of what was forgotten. Throws Error as forget() does.
+  void vacuum();
+
   /// Where it is kept; empty for memory only.
   [[nodiscard]] const std::filesystem::path& file() const;
+  /// Of a layer, by TrialRecord::layer.
+  [[nodiscard]] const std::filesystem::path& file_of_layer(std::size_t layer) const;
 
  private:
   struct Impl;

@@ -20,11 +20,13 @@ std::optional<TrialKey> read_key(const Connection& connection, const std::string
   return key;
 }
 
+}  // namespace
+
 std::optional<MatrixRecord> read_matrix(const Connection& connection, const std::string& fingerprint) {
-  Statement statement(connection, "SELECT label, rows, cols, nnz FROM matrix WHERE fingerprint = ?1");
+  Statement statement(connection, "SELECT label, rows, cols, nnz, source FROM matrix WHERE fingerprint = ?1");
   if (!statement.bind(fingerprint).step()) return std::nullopt;
   MatrixRecord matrix;
-  statement.read(matrix.label, matrix.rows, matrix.cols, matrix.nnz);
+  statement.read(matrix.label, matrix.rows, matrix.cols, matrix.nnz, matrix.source);
   if (matrix.rows < 0 || matrix.cols < 0 || matrix.nnz < 0) return std::nullopt;
 
   Statement features(connection, "SELECT name, value FROM feature WHERE matrix = ?1 ORDER BY name");
@@ -36,8 +38,6 @@ std::optional<MatrixRecord> read_matrix(const Connection& connection, const std:
   }
   return matrix;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> find_environment(const Connection& connection, const TrialKey& key) {
   Statement statement(connection,
@@ -65,9 +65,11 @@ std::int64_t add_environment(const Connection& connection, const TrialKey& key) 
 
 void add_matrix(const Connection& connection, const std::string& fingerprint, const MatrixRecord& matrix) {
   Statement(connection,
-            "INSERT INTO matrix (fingerprint, rows, cols, nnz, label) VALUES (?1, ?2, ?3, ?4, ?5) "
-            "ON CONFLICT (fingerprint) DO UPDATE SET label = excluded.label WHERE excluded.label <> ''")
-      .bind(fingerprint, matrix.rows, matrix.cols, matrix.nnz, matrix.label)
+            "INSERT INTO matrix (fingerprint, rows, cols, nnz, label, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+            "ON CONFLICT (fingerprint) DO UPDATE SET label = iif(excluded.label = '', label, excluded.label), "
+            "source = iif(excluded.source = '', source, excluded.source) "
+            "WHERE excluded.label || excluded.source <> ''")
+      .bind(fingerprint, matrix.rows, matrix.cols, matrix.nnz, matrix.label, matrix.source)
       .run();
   Statement statement(connection,
                       "INSERT INTO feature (matrix, name, value) VALUES (?1, ?2, ?3) "

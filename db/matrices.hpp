@@ -16,8 +16,11 @@ namespace autospmv::db {
 std::optional<std::int64_t> find_environment(const Connection& connection, const TrialKey& key);
 std::int64_t add_environment(const Connection& connection, const TrialKey& key);
 
-/// A matrix keeps its label until it is given another.
+/// A matrix keeps its label and its source until it is given others.
 void add_matrix(const Connection& connection, const std::string& fingerprint, const MatrixRecord& matrix);
+
+/// By its fingerprint; nothing where the file holds what no matrix of ours can be.
+std::optional<MatrixRecord> read_matrix(const Connection& connection, const std::string& fingerprint);
 
 /// The key and the matrix of trials that name these; nothing where the file holds what no matrix of ours can be.
 std::optional<RecordedMatrix> read_recorded(const Connection& connection, const std::string& fingerprint,

@@ -40,6 +40,22 @@ constexpr const char* add_machine = R"sql(
 constexpr const char* add_capturable = R"sql(
   ALTER TABLE trial ADD COLUMN capturable INTEGER NOT NULL DEFAULT 1;)sql";
 
+// Version 6 keeps what a matrix was read from.
+constexpr const char* add_source = R"sql(
+  ALTER TABLE matrix ADD COLUMN source TEXT NOT NULL DEFAULT '';)sql";
+
+// Version 7 keeps what predictions need of all matrices, made of trials and features, in one piece for each backend and
+// type of values. It may be deleted at any time.
+constexpr const char* add_points = R"sql(
+  CREATE TABLE points (
+    backend    TEXT    NOT NULL,
+    value_type TEXT    NOT NULL,
+    maker      TEXT    NOT NULL,  -- how they were made of features
+    upto       INTEGER NOT NULL,  -- the last trial that is in it
+    bytes      BLOB    NOT NULL,
+    PRIMARY KEY (backend, value_type)
+  ) STRICT;)sql";
+
 std::int64_t number_from(const Connection& connection, std::string_view sql) {
   Statement statement(connection, sql);
   std::int64_t number = 0;
@@ -73,8 +89,13 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 }  // namespace
 
 std::span<const char* const> migrations() {
-  static const std::array steps = {schema, add_loop, add_coefficients, add_machine, add_capturable};
+  static const std::array steps = {schema,         add_loop,   add_coefficients, add_machine,
+                                   add_capturable, add_source, add_points};
   return steps;
+}
+
+bool is_up_to_date(const Connection& connection) {
+  return is_at(connection, static_cast<std::int64_t>(migrations().size()));
 }
 
 void migrate(Connection& connection, std::span<const char* const> steps) {

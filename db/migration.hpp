@@ -17,6 +17,9 @@ std::span<const char* const> migrations();
 /// "aspm", in the header of every file of ours: nothing of anybody else's is ever migrated.
 inline constexpr std::int64_t application_id = 0x6173706d;
 
+/// Whether it is ours, and of the newest version.
+bool is_up_to_date(const Connection& connection);
+
 /// Runs the steps a database lacks, all or none. Throws Error for a database of a newer version than the steps lead to,
 /// InvalidArgument for one that another program made, SqliteError where it cannot be read or written.
 void migrate(Connection& connection, std::span<const char* const> steps);

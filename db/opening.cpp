@@ -280,6 +280,27 @@ Connection look_at(const fs::path& file) {
   });
 }
 
+Connection open_layer(const fs::path& file) {
+  return naming(file, [&] {
+    std::error_code unknown;
+    if (!fs::is_regular_file(file, unknown)) throw Error("there is no such file");
+    std::exception_ptr failure;
+    // The second attempt is for a file in a place where its log cannot be made.
+    for (const auto access : {Access::read, Access::immutable}) {
+      try {
+        Connection connection(file, access);
+        refuse_others(connection, file);
+        if (!is_up_to_date(connection)) return copy_without_a_trace(file);
+        const Statement ignored(connection, "SELECT id FROM trial");  // as in bring_up_to_date()
+        return connection;
+      } catch (const SqliteError&) {
+        failure = std::current_exception();
+      }
+    }
+    std::rethrow_exception(failure);
+  });
+}
+
 Opened replace_damaged(const fs::path& file, const Connection& damaged, const std::string& reason) {
   const DirectoryLock lock(file.parent_path(), LOCK_EX);
   const auto name = set_aside(file, damaged);

@@ -27,6 +27,10 @@ Opened open_anyhow(const std::filesystem::path& file);
 /// Does what Database::look says. Throws as well where the file cannot be read.
 Connection look_at(const std::filesystem::path& file);
 
+/// To be read while others may write it. Throws where the file is missing, is not ours, is of a newer version or cannot
+/// be read.
+Connection open_layer(const std::filesystem::path& file);
+
 /// Renames the damaged file that a connection was opened with, its log with it, and begins a new one. Many processes
 /// may find the damage at once: one renames, and all get the new file. `reason` goes into the warning.
 /// Throws SqliteError or std::system_error where the file can be neither renamed nor begun, and InvalidArgument where

@@ -144,6 +144,28 @@ Statement::~Statement() {
   idle_.insert(std::move(node_));
 }
 
+Statement& Statement::bind_all(std::span<const Value> values) {
+  reset();
+  int index = 0;
+  for (const auto& value : values) {
+    ++index;
+    std::visit([&](const auto& held) { bind_one(index, held); }, value);
+  }
+  return *this;
+}
+
+std::vector<Value> Statement::values(std::span<const ColumnInfo> columns, int first) const {
+  std::vector<Value> read;
+  read.reserve(columns.size());
+  int column = first;
+  for (const auto& info : columns) {
+    auto& value = read.emplace_back(value_of(info.type));
+    std::visit([&](auto& held) { read_one(column, held); }, value);
+    ++column;
+  }
+  return read;
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle());
   if (code != SQLITE_ROW && code != SQLITE_DONE) check(code, handle());
@@ -182,7 +204,18 @@ TriggersOff::TriggersOff(const Connection& connection) : connection_(connection)
 
 TriggersOff::~TriggersOff() { sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr); }
 
-Transaction::Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Connection& connection, Waiting waiting) : connection_(connection) {
+  const auto* const begin = "BEGIN IMMEDIATE";
+  if (waiting == Waiting::yes) {
+    connection_.execute(begin);
+    return;
+  }
+  auto* const handle = connection_.handle();
+  sqlite3_busy_timeout(handle, 0);
+  const int code = sqlite3_exec(handle, begin, nullptr, nullptr, nullptr);
+  sqlite3_busy_timeout(handle, busy_timeout_ms);
+  check(code, handle);
+}
 
 Transaction::~Transaction() {
   // Some failures have rolled back already; then there is nothing left to do, and SQLite says so.

@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/uncopied.hpp"
+#include "db/rows.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -103,6 +106,9 @@ class Statement : Uncopied {
     return *this;
   }
 
+  /// The same with values whose types are known at run time only.
+  Statement& bind_all(std::span<const Value> values);
+
   /// Moves to the next row; false after the last.
   bool step();
 
@@ -118,6 +124,9 @@ class Statement : Uncopied {
     int column = 0;
     (read_one(column++, values), ...);
   }
+
+  /// The columns of the current row from `first` on, as many as there are types, each as what it is asked for.
+  [[nodiscard]] std::vector<Value> values(std::span<const ColumnInfo> columns, int first = 0) const;
 
  private:
   void reset();
@@ -148,7 +157,9 @@ class TriggersOff : Uncopied {
 /// only fail when somebody else was faster. Rolled back unless committed.
 class Transaction : Uncopied {
  public:
-  explicit Transaction(Connection& connection);
+  enum class Waiting : std::uint8_t { yes, no };  ///< for whoever writes at the moment
+
+  explicit Transaction(Connection& connection, Waiting waiting = Waiting::yes);
   ~Transaction();
 
   void commit();

@@ -36,20 +36,14 @@ constexpr std::string_view insert_trial = R"sql(
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
           ?24, ?25))sql";
 
-// The last trial of every candidate.
-// ?1 matrix, ?2 environment, ?3 catalogue or ''
-constexpr std::string_view select_last = R"sql(
+// What read_trial() reads.
+constexpr std::string_view select_trial = R"sql(
   SELECT format, format_version, params, deterministic, outcome, detail,
          warm_median_s, warm_low_quartile_s, warm_high_quartile_s, warm_samples,
          cold_median_s, cold_low_quartile_s, cold_high_quartile_s, cold_samples,
          loop_median_s, loop_low_quartile_s, loop_high_quartile_s, loop_samples,
-         setup_s, bytes, worst_error, capturable
-  FROM trial
-  WHERE id IN (SELECT max(id) FROM trial
-               WHERE matrix = ?1 AND environment = ?2
-                 AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
-               GROUP BY format, params)
-  ORDER BY id)sql";
+         setup_s, bytes, worst_error, capturable, created_at
+  FROM trial )sql";
 
 void add_trial(Statement& statement, const std::string& fingerprint, std::int64_t environment, std::int64_t csr_bytes,
                const TrialRecord& trial) {
@@ -64,7 +58,7 @@ void add_trial(Statement& statement, const std::string& fingerprint, std::int64_
 }
 
 // Nothing where the row holds what no trial of ours can have given.
-std::optional<TrialRecord> read_trial(const Statement& row) {
+std::optional<TrialRecord> read_trial(const Statement& row, std::string* moment = nullptr) {
   TrialRecord trial;
   auto& m = trial.measurement;
   std::int64_t version = 0;
@@ -75,10 +69,12 @@ std::optional<TrialRecord> read_trial(const Statement& row) {
   std::int64_t loop_samples = 0;
   std::string params_text;
   std::string outcome_name;
+  std::string created_at;
   row.read(trial.candidate.format, version, params_text, deterministic, outcome_name, m.detail, m.warm.median,
            m.warm.low_quartile, m.warm.high_quartile, warm_samples, m.cold.median, m.cold.low_quartile,
            m.cold.high_quartile, cold_samples, m.loop.median, m.loop.low_quartile, m.loop.high_quartile, loop_samples,
-           m.setup_seconds, m.bytes, m.worst_error, capturable);
+           m.setup_seconds, m.bytes, m.worst_error, capturable, created_at);
+  if (moment != nullptr) *moment = std::move(created_at);
 
   const auto params = parse_params(params_text);
   const auto outcome = parse_outcome(outcome_name);
@@ -163,12 +159,38 @@ void add_trials(const Connection& connection, const std::string& fingerprint, st
 std::vector<TrialRecord> find_trials(const Connection& connection, const std::string& fingerprint,
                                      std::int64_t environment, const std::string& catalogue) {
   std::vector<TrialRecord> trials;
+  // The last of every candidate.
+  static const std::string select_last = std::string(select_trial) + R"sql(
+    WHERE id IN (SELECT max(id) FROM trial
+                 WHERE matrix = ?1 AND environment = ?2
+                   AND (?3 = '' OR instr(' ' || ?3 || ' ', ' ' || format || ':' || format_version || ' ') > 0)
+                 GROUP BY format, params)
+    ORDER BY id)sql";
   Statement statement(connection, select_last);
   statement.bind(fingerprint, environment, catalogue);
   while (statement.step()) {
     if (auto trial = read_trial(statement)) trials.push_back(std::move(*trial));
   }
   return trials;
+}
+
+std::vector<DatedTrial> find_history(const Connection& connection, const std::string& fingerprint,
+                                     std::int64_t environment) {
+  std::vector<DatedTrial> trials;
+  Statement statement(connection, std::string(select_trial) + "WHERE matrix = ?1 AND environment = ?2 ORDER BY id");
+  statement.bind(fingerprint, environment);
+  while (statement.step()) {
+    std::string moment;
+    if (auto trial = read_trial(statement, &moment)) trials.push_back({std::move(*trial), std::move(moment)});
+  }
+  return trials;
+}
+
+std::int64_t count_implausible(const Connection& connection) {
+  Statement statement(connection, select_trial);
+  std::int64_t count = 0;
+  while (statement.step()) count += read_trial(statement) ? 0 : 1;
+  return count;
 }
 
 std::vector<TrialRecord> find_passed(const Connection& connection, const std::string& fingerprint,

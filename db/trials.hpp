@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/trial.hpp"
+#include "db/database.hpp"
 #include "db/sqlite.hpp"
 
 namespace autospmv::db {
@@ -22,9 +23,13 @@ bool is_plausible(const TrialRecord& trial);
 void add_trials(const Connection& connection, const std::string& fingerprint, std::int64_t environment,
                 std::int64_t csr_bytes, std::span<const TrialRecord> trials);
 
-/// Do what Database::trials and Database::passed say.
+/// Do what Database::trials, history and passed say.
 std::vector<TrialRecord> find_trials(const Connection& connection, const std::string& fingerprint,
                                      std::int64_t environment, const std::string& catalogue);
+std::vector<DatedTrial> find_history(const Connection& connection, const std::string& fingerprint,
+                                     std::int64_t environment);
+/// How many rows of trials are passed over.
+std::int64_t count_implausible(const Connection& connection);
 std::vector<TrialRecord> find_passed(const Connection& connection, const std::string& fingerprint,
                                      std::int64_t environment, const std::string& catalogue);
 

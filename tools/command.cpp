@@ -74,12 +74,20 @@ std::span<const Command> all_commands() {
        {value_type, values, output},
        run_generate},
       {"db",
-       "list | show MATRIX | show FINGERPRINT | fit | forget",
-       "look into the database of trials, fit the cost model to it, or remove from it",
+       "list | show MATRIX | stats | check | export | import FILE | merge FILE... | diff OLD NEW | fit | forget | "
+       "vacuum",
+       "look into the database of trials, exchange what it holds, fit the cost model to it, or remove from it",
        1,
-       2,
-       {backend, database, limits, forget},
+       any_number,
+       {backend, database, limits, selection, output},
        run_db},
+      {"report",
+       "[DATABASE]",
+       "write a page about what a database holds, to be looked at in a browser",
+       0,
+       1,
+       {backend, database, limits, selection, output},
+       run_report},
   };
   return commands;
 }

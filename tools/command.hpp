@@ -29,6 +29,7 @@ int run_formats(const Options& options);
 int run_devices(const Options& options);
 int run_generate(const Options& options);
 int run_db(const Options& options);
+int run_report(const Options& options);
 
 std::span<const Command> all_commands();
 

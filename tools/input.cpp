@@ -1,5 +1,9 @@
 #include "tools/input.hpp"
 
+#include <system_error>
+
+#include "io/generators.hpp"
+
 namespace autospmv::tools {
 
 std::optional<Device> requested_device(const Options& options) {
@@ -29,9 +33,16 @@ ContextOptions context_options(const Options& options) {
   const auto device = requested_device(options);
   return {.device = device ? std::optional<Place>(*device) : std::nullopt,
           .database = database_choice(options),
+          .system_databases = options.system_databases,
           .effort = options.effort,
           .limits = options.limits,
           .logger = make_logger(options.quiet)};
+}
+
+MatrixName name_of_source(const std::string& source) {
+  std::error_code unknown;
+  const bool is_file = !is_generator(source) && std::filesystem::exists(source, unknown);
+  return {label_of(source), is_file ? std::filesystem::absolute(source).lexically_normal().string() : source};
 }
 
 }  // namespace autospmv::tools

@@ -35,16 +35,18 @@ Context open_context(const Options& options) {
   return Context(context_options(options));
 }
 
+/// Of a file, a generator, or standard input. Files keep their whole path: a relative one tells nobody anything later.
+MatrixName name_of_source(const std::string& source);
+
 /// A matrix and the host arrays that it borrows.
 template <Scalar T>
-struct LoadedMatrix {
-  LoadedMatrix(const std::string& source, const Values& values)
-      : label(label_of(source)),
-        arrays(load_matrix<T>(source, values)),
+struct LoadedMatrix : MatrixName {
+  LoadedMatrix(const std::string& from, const Values& values)
+      : MatrixName(name_of_source(from)),
+        arrays(load_matrix<T>(from, values)),
         matrix(Matrix<T>::from_csr(arrays.rows, arrays.cols, std::span<const std::int64_t>(arrays.row_ptr),
                                    arrays.col_idx, arrays.values, Ownership::borrow)) {}
 
-  std::string label;
   HostCsr<T> arrays;
   Matrix<T> matrix;
 };

@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
+#include <ctime>
 #include <functional>
+#include <iomanip>
 #include <ostream>
+#include <sstream>
+#include <system_error>
+#include <utility>
 
 #include <boost/program_options.hpp>
 
@@ -48,6 +55,31 @@ Effort parse_effort_option(const std::string& name) {
   if (const auto effort = parse_effort(name)) return *effort;
   throw InvalidArgument("effort '" + name +
                         "' is not one of 'cached', 'estimate', 'measure', 'exhaustive' and 'online'");
+}
+
+/// The moment so long ago, in UTC: "30d" ago.
+std::string moment_before_now(const std::string& age) {
+  using std::chrono::seconds;
+  const std::array<std::pair<char, std::int64_t>, 5> units = {
+      {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}}};
+  constexpr std::int64_t most = 1'000'000;
+  std::int64_t count = -1;
+  const char* const end = age.data() + age.size();
+  const auto read = std::from_chars(age.data(), end, count);
+  const auto unit = std::find_if(units.begin(), units.end(),
+                                 [&](const auto& u) { return read.ptr + 1 == end && *read.ptr == u.first; });
+  if (read.ec != std::errc{} || count < 0 || count > most || unit == units.end()) {
+    throw InvalidArgument("age '" + age + "' is no number with one of the units s, m, h, d and w");
+  }
+  const auto then = std::chrono::system_clock::now() - seconds(count * unit->second);
+  const auto whole = std::chrono::floor<seconds>(then);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(then - whole).count();
+  const std::time_t time = std::chrono::system_clock::to_time_t(whole);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::ostringstream moment;
+  moment << std::put_time(&parts, "%Y-%m-%dT%H:%M:%S.") << std::setw(3) << std::setfill('0') << milliseconds << 'Z';
+  return moment.str();
 }
 
 /// The names of these, whatever they are.
@@ -100,6 +132,14 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
         options.database = file;
       }),
           "where trials are kept (default: $AUTOSPMV_DB, else autospmv/trials.db in the user's cache)");
+      add("system-db", po::value<std::vector<std::string>>()->value_name("FILE")->notifier([&](const auto& files) {
+        options.system_databases.emplace();
+        for (const auto& file : files) {
+          if (file != "none") options.system_databases->emplace_back(file);
+        }
+      }),
+          "read this where that says nothing, above what is installed; may be given again; none: not even that "
+          "(default: $AUTOSPMV_SYSTEM_DB)");
       break;
     case OptionGroup::limits:
       add("expected-calls",
@@ -161,17 +201,33 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
       add("output,o", po::value<std::string>(&options.output)->value_name("FILE")->default_value("-"),
           "the file to write; - is standard output");
       break;
-    case OptionGroup::forget:
-      add("matrix", po::value<std::vector<std::string>>(&options.forget.matrices)->value_name("MATRIX"),
-          "forget: this matrix, by its fingerprint or its label; may be given again");
-      add("device", po::value<std::string>(&options.forget.device)->value_name("NAME"),
-          "forget: what was measured on this device; with --matrix, of those matrices");
-      add("suspects", po::bool_switch(&options.forget.suspects),
+    case OptionGroup::selection:
+      add("matrix", po::value<std::vector<std::string>>(&options.selection.matrices)->value_name("MATRIX"),
+          "of this matrix, by its fingerprint or its label; may be given again");
+      add("device", po::value<std::string>(&options.selection.device)->value_name("NAME"), "of this device");
+      add("value-type", po::value<std::string>()->value_name("TYPE")->notifier([&](const std::string& name) {
+        options.selection.value_type = parse_value_type(name);
+      }),
+          "of values of this type, float or double, however few bits they take");
+      add("format", po::value<std::string>(&options.selection.format)->value_name("NAME"), "of this format");
+      add("newer-than", po::value<std::string>()->value_name("AGE")->notifier([&](const std::string& age) {
+        options.selection.since = moment_before_now(age);
+      }),
+          "recorded no longer ago than 90s, 15m, 12h, 30d or 8w");
+      add("older-than", po::value<std::string>()->value_name("AGE")->notifier([&](const std::string& age) {
+        options.selection.before = moment_before_now(age);
+      }),
+          "recorded longer ago than that");
+      add("suspects", po::bool_switch(&options.selection.suspects),
           "forget: only which candidates may have killed a process");
-      add("all", po::bool_switch(&options.forget.all), "forget: everything; takes --yes");
-      add("yes", po::bool_switch(&options.forget.yes), "forget: --all is meant");
+      add("all", po::bool_switch(&options.selection.all), "forget: everything; takes --yes");
+      add("yes", po::bool_switch(&options.selection.yes), "forget: --all is meant");
       break;
   }
+}
+
+bool contains(std::span<const OptionGroup> groups, OptionGroup group) {
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
 po::options_description describe(std::span<const OptionGroup> groups, Options& options) {
@@ -213,7 +269,8 @@ Options parse_options(const std::vector<std::string>& words, std::span<const Opt
     po::variables_map values;
     po::store(parsed, values);
     po::notify(values);
-    options.only = choices_of(parsed);
+    // The format of a selection may be one that this build does not have.
+    if (!contains(groups, OptionGroup::selection)) options.only = choices_of(parsed);
   } catch (const po::error& error) {
     throw InvalidArgument(error.what());
   }

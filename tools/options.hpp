@@ -16,15 +16,19 @@
 
 namespace autospmv::tools {
 
-/// db forget: what.
-struct ForgetOptions {
+/// db: of what; any where a text is empty. Which backend is Options::backend.
+struct SelectionOptions {
   std::vector<std::string> matrices;  ///< fingerprints or labels
   std::string device;
+  std::string value_type;
+  std::string format;
+  std::string since;  ///< moments in UTC, as in Selection
+  std::string before;
   bool suspects = false;
   bool all = false;
   bool yes = false;
 
-  friend bool operator==(const ForgetOptions&, const ForgetOptions&) = default;
+  friend bool operator==(const SelectionOptions&, const SelectionOptions&) = default;
 };
 
 /// What the words after the subcommand asked for.
@@ -37,6 +41,7 @@ struct Options {
   Values values;
   std::optional<Backend> backend;                 ///< none: CUDA where there is a device, else the host
   std::optional<std::filesystem::path> database;  ///< none: Database::default_path()
+  std::optional<std::vector<std::filesystem::path>> system_databases;  ///< as in ContextOptions
   Effort effort = Effort::measure;
   Operation op = Operation::plain;
   Limits limits;
@@ -49,7 +54,7 @@ struct Options {
   bool rivals = false;                   ///< bench: ours against other libraries
   bool markdown = false;                 ///< bench: the tables in Markdown
   std::string output;                    ///< generate
-  ForgetOptions forget;
+  SelectionOptions selection;
 };
 
 /// Options that some subcommands take and others do not.
@@ -64,7 +69,7 @@ enum class OptionGroup : std::uint8_t {
   formats,
   only,
   output,
-  forget
+  selection
 };
 
 /// Throws InvalidArgument for unknown options and for values that an option cannot have.

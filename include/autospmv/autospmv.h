@@ -75,6 +75,7 @@ AUTOSPMV_API const char* autospmv_last_error(void);
  *                          are to be captured (true)
  *     device=NAME          host, cuda, or cuda:N, the device of that ordinal (the first CUDA device, else the host)
  *     database=FILE        where trials are kept, or memory: nowhere ($AUTOSPMV_DB, else in the user's cache)
+ *     system-database=FILE what is read where that says nothing, above what is installed with the library; or none
  *     background=false     no thread beside the caller's, and thus no tuning online on a GPU (true)
  *
  * AUTOSPMV_INVALID for anything else and for a device that is not there; AUTOSPMV_ERROR for a database of another

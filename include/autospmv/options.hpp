@@ -100,6 +100,11 @@ using Stop = std::function<bool()>;
 struct ContextOptions {
   std::optional<Place> device = {};  ///< none: the first CUDA device where there is one, else the host
   DatabaseChoice database = {};
+  /// Files that are read where the database says nothing, the uppermost first, and never written; below them the
+  /// knowledge that is installed with the library. None: those in $AUTOSPMV_SYSTEM_DB, between colons. An empty list,
+  /// or an empty variable: nothing lies below, not even what is installed. One that cannot be used is passed over with
+  /// a warning.
+  std::optional<std::vector<std::filesystem::path>> system_databases = {};
   /// Of auto_spmv and kept_plan. Plans that are made by hand are made by trials at once where it is online.
   Effort effort = Effort::online;
   Limits limits = {};

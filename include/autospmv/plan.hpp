@@ -53,6 +53,7 @@ struct Explanation {
   std::int64_t cols = 0;
   std::int64_t nnz = 0;
   std::string source;  ///< "measured", "database", "estimated", "untried"
+  std::string layer;   ///< the system database that knows the choice; empty: the user's own, or none
   /// Why what the database knows of the matrix was passed over; else empty. Trials of some candidates decide nothing as
   /// long as plain CSR was not tried beside them.
   std::string passed_over;

@@ -58,7 +58,7 @@ expect 'autospmv tune gen:gr' grid2d:
 expect 'autospmv tune --json gen:f' fem:
 expect 'autospmv tune ma'
 expect 'autospmv tune --db '
-expect 'autospmv db s' show
+expect 'autospmv db sh' show
 expect 'autospmv db show ma'
 expect 'autospmv bench --format csr_sc' csr_scalar
 expect 'autospmv bench --effort'

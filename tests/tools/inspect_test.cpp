@@ -13,7 +13,7 @@ TEST_F(Inspect, HelpNamesEverySubcommandAndEachHasItsOwn) {
   const auto help = run({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   for (const std::string name :
-       {"tune", "train", "bench", "explain", "features", "formats", "devices", "generate", "db"}) {
+       {"tune", "train", "bench", "explain", "features", "formats", "devices", "generate", "db", "report"}) {
     EXPECT_NE(help.out.find("\n  " + name + " "), std::string::npos) << name;
     const auto own = run({name, "--help"});
     EXPECT_EQ(own.exit_code, 0);

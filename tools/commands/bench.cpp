@@ -109,7 +109,7 @@ int bench_all(const Options& options) {
   ProgressLine progress(options.quiet);
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
     auto trials = progress.during(
-        loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.only, how); });
+        loaded, [&](const TuneOptions& how) { return bench(loaded.matrix, context, options.only, how); });
     sort_by_time(trials);
     const auto matrix = summary_of(loaded.label, loaded.matrix);
     if (options.json) {
@@ -137,7 +137,7 @@ int bench_rivals(const Options& options) {
   ProgressLine progress(options.quiet);
   std::vector<RivalRecord> records;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    auto trials = progress.during(loaded.label, [&](const TuneOptions& how) {
+    auto trials = progress.during(loaded, [&](const TuneOptions& how) {
       return bench(loaded.matrix, context, with_rivals(options.only, rivals), how);
     });
     sort_by_time(trials);

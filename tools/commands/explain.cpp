@@ -34,6 +34,7 @@ struct Explanation {
   double moved_bytes = std::numeric_limits<double>::quiet_NaN();  ///< by one product of the choice
   std::vector<Rejection> rejections;
   std::size_t known_matrices = 0;  ///< whose trials predictions are made from
+  std::size_t below = 0;           ///< of which so many are in system databases
   std::vector<std::string> near;   ///< the nearest of them, by label
 };
 
@@ -70,7 +71,7 @@ std::vector<Rejection> rejections_of(const std::vector<Prospect>& prospects, con
 
 template <Scalar T>
 Explanation explain(const LoadedMatrix<T>& loaded, Operation op, const Context& context, ProgressLine& progress) {
-  const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
+  const auto tuned = progress.during(loaded, [&](TuneOptions how) {
     how.op = op;
     return tune(loaded.matrix, context, how);
   });
@@ -98,6 +99,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, Operation op, const Context& 
   const auto prospects = all_prospects<T>(features, device, predictor);
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = history->matrices();
+  explanation.below = history->matrices_below();
   for (const auto& neighbour : predictor.neighbours()) {
     if (explanation.near.size() == 3) break;
     explanation.near.emplace_back(neighbour.label);
@@ -131,7 +133,8 @@ std::ostream& line(std::string_view title) { return std::cout << "  " << std::le
 
 void print_choice(const Explanation& explanation, const Context& context) {
   const auto& record = explanation.record;
-  line("choice") << record.choice.text() << ", " << source_of(record) << '\n';
+  line("choice") << record.choice.text() << ", " << source_of(record) << (record.layer.empty() ? "" : " ")
+                 << printable(record.layer) << '\n';
   line("memory") << fixed(per_nonzero(record.matrix, explanation.moved_bytes), 2)
                  << " bytes a nonzero and product, x and y included; plain CSR "
                  << fixed(per_nonzero(record.matrix, csr_product_bytes(record.matrix)), 2) << '\n';
@@ -160,6 +163,7 @@ void print_tier(const Explanation& explanation) {
   }
   std::cout << ": predicted " << fixed(record.prediction->seconds * 1e6, 2) << " us, give or take "
             << fixed(100 * spread_of(explanation), 0) << " %, from " << explanation.known_matrices << " other matrices";
+  if (explanation.below > 0) std::cout << ", " << explanation.below << " of them in system databases";
   const char* separator = "; nearest ";
   for (const auto& label : explanation.near) {
     std::cout << separator << printable(label);

@@ -130,8 +130,7 @@ void train_on(std::string_view source, const Values& values, const Context& cont
     ++trained.skipped;
     return;
   }
-  const auto tuned =
-      progress.during(loaded.label, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
+  const auto tuned = progress.during(loaded, [&](const TuneOptions& how) { return tune(loaded.matrix, context, how); });
   trim_memory(service_of(context).device());
   ++trained.matrices;
   trained.trials += tuned.new_trials;

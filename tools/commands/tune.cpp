@@ -87,7 +87,7 @@ int tune_all(const Options& options) {
   auto table = make_table();
   Totals totals;
   const int failures = for_each_matrix<T>(options, [&](const LoadedMatrix<T>& loaded) {
-    const auto tuned = progress.during(loaded.label, [&](TuneOptions how) {
+    const auto tuned = progress.during(loaded, [&](TuneOptions how) {
       how.only = options.only;
       how.op = options.op;
       return tune(loaded.matrix, context, how);

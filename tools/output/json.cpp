@@ -101,6 +101,7 @@ Json to_json(const TuneRecord& record, const Device& device, double copy_bandwid
   json["clock_mhz"] = device.clock_mhz;
   json["copy_bandwidth_gbs"] = copy_bandwidth * 1e-9;
   json["from_database"] = record.from_database;
+  json["layer"] = record.layer;
   json["source"] = source_of(record);
   json["trials"] = record.trials;
   json["winner"] = winner_json(record);

@@ -51,6 +51,7 @@ struct TuneRecord {
   std::optional<Prediction> prediction;  ///< of the choice, where it was estimated
   std::optional<TrialRecord> baseline;
   bool from_database = false;
+  std::string layer = {};    ///< as in Tuned
   bool passed_over = false;  ///< as in Tuned
   std::int64_t trials = 0;
   StepTimes times;
@@ -64,6 +65,7 @@ TuneRecord record_of(const MatrixSummary& matrix, const Tuned<T>& tuned) {
           .prediction = tuned.prediction,
           .baseline = tuned.baseline,
           .from_database = tuned.from_database,
+          .layer = tuned.layer,
           .passed_over = tuned.passed_over,
           .trials = tuned.new_trials,
           .times = tuned.times};

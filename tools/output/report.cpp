@@ -66,10 +66,11 @@ void ProgressLine::clear() {
   line_stands = false;
 }
 
-TuneOptions ProgressLine::follow(const std::string& label) {
-  return {.label = label,
+TuneOptions ProgressLine::follow(const MatrixName& matrix) {
+  return {.label = matrix.label,
+          .source = matrix.source,
           .progress =
-              [this, label](const Progress& progress) {
+              [this, label = matrix.label](const Progress& progress) {
                 show(label + ": candidate " + std::to_string(progress.done + 1) + " of " +
                      std::to_string(progress.total) + ": " + progress.candidate);
               },

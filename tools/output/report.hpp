@@ -21,6 +21,12 @@ std::string text_of(const std::exception& error);
 /// Writes "autospmv: warning: ..." lines; where `quiet`, only errors.
 Logger make_logger(bool quiet);
 
+/// What a matrix is called, and what it was read from: both are remembered with it.
+struct MatrixName {
+  std::string label;
+  std::string source;
+};
+
 /// One line on the terminal that is written again and again, and gone in the end. Nothing in a pipe.
 class ProgressLine {
  public:
@@ -32,14 +38,14 @@ class ProgressLine {
   void show(std::string_view text) const;
   void clear();
 
-  /// What work(options) returns, where the options are those of trials on the matrix of this label: how far they are
+  /// What work(options) returns, where the options are those of trials on the matrix of this name: how far they are
   /// is shown here, and a signal interrupts them. Throws Interrupted after that.
   template <class Work>
-  auto during(const std::string& label, const Work& work) {
+  auto during(const MatrixName& matrix, const Work& work) {
     auto result = [&] {
       const Keeping keeping;
       const Clearing clearing(*this);
-      return work(follow(label));
+      return work(follow(matrix));
     }();
     give_up_if(Keeping::stop);
     return result;
@@ -54,7 +60,7 @@ class ProgressLine {
     Clearing& operator=(const Clearing&) = delete;
   };
 
-  TuneOptions follow(const std::string& label);
+  TuneOptions follow(const MatrixName& matrix);
 
   bool enabled_;
 };

@@ -94,8 +94,8 @@ class Comparison {
   Service& service() { return service_of(context_); }
 
   template <class Work>
-  auto with_progress(const std::string& label, const Work& work) {
-    return progress_.during(label, [&](TuneOptions how) {
+  auto with_progress(const MatrixName& matrix, const Work& work) {
+    return progress_.during(matrix, [&](TuneOptions how) {
       how.warm_only = true;
       return work(how);
     });
@@ -116,8 +116,8 @@ class Comparison {
     const auto choices = choices_for<T>(wanted.studies, device);
     // An empty list would mean all formats.
     if (!choices.empty()) {
-      studied.trials = with_progress(
-          loaded.label, [&](const TuneOptions& how) { return bench(loaded.matrix, context_, choices, how); });
+      studied.trials =
+          with_progress(loaded, [&](const TuneOptions& how) { return bench(loaded.matrix, context_, choices, how); });
     }
     add_trials_elsewhere(wanted.studies, loaded, studied.trials);
     return studied;
@@ -131,7 +131,7 @@ class Comparison {
       trials.insert(trials.end(), more.begin(), more.end());
     };
     if (wants(gathered_product)) {
-      add(with_progress(loaded.label, [&](const TuneOptions& how) { return gathered_trials(loaded, context_, how); }));
+      add(with_progress(loaded, [&](const TuneOptions& how) { return gathered_trials(loaded, context_, how); }));
     }
     if (wants(mkl_product)) add(mkl_trials(loaded.arrays));
   }

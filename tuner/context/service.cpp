@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/printable.hpp"
 #include "formats/format.hpp"
+#include "tuner/context/layers.hpp"
 #include "tuner/measure/meter.hpp"
 
 namespace autospmv {
@@ -72,6 +73,7 @@ Service::Service(const ContextOptions& options)
   (void)find_format<float>({});
   device_ = chosen_device(options.device, *this);
   database_ = chosen_database(options.database, *this);
+  database_->put_under(layers_of(options, [this](const std::string& message) { warn(message); }));
   if (!options.background) return;
   // What a thread asks of the device first takes longest.
   background_ = std::make_unique<Background>([device = device_] {
@@ -216,11 +218,15 @@ std::shared_ptr<const History<T>> Service::history() const {
     const auto enough = std::max<std::size_t>(8, known->matrices() / 4);
     if (tuned - past.tuned < enough) return known;
   }
-  const auto records = database_->recorded(std::string(name_of(device_.backend)), value_type_name<T>());
+  auto points =
+      database_->points(std::string(name_of(device_.backend)), std::string(value_type_name<T>()), point_maker<T>());
+  const auto matrix_of = [database = database_](const RecordedPoints& all, const RecordedPoint& point) {
+    return database->matrix_at(all, point);
+  };
   const auto trials_of = [database = database_, catalogue = catalogue_](const TrialKey& key) {
     return database->passed(key, catalogue);
   };
-  auto history = std::make_shared<const History<T>>(records, trials_of, device_, cost_model());
+  auto history = std::make_shared<const History<T>>(std::move(points), matrix_of, trials_of, device_, cost_model());
   past.tuned = tuned;
   const std::scoped_lock lock(history_mutex_);
   past.history = history;

@@ -16,7 +16,8 @@ namespace autospmv {
 
 namespace {
 
-constexpr double seconds_of_history = 3e-5;  // of each matrix that the database knows, once a process
+constexpr double seconds_of_history = 3e-5;       // of each matrix that the database knows, once a process
+constexpr double most_seconds_of_history = 5e-3;  // of many: they are kept ready
 
 }  // namespace
 
@@ -254,7 +255,7 @@ template <class T>
 double Online<T>::expected_prediction() const {
   const bool is_read = service_->template known_history<T>() != nullptr;
   const auto read = is_read ? 0 : service_->database().matrices();
-  return seconds_of_history * static_cast<double>(read);
+  return std::min(seconds_of_history * static_cast<double>(read), most_seconds_of_history);
 }
 
 // ---- What is known

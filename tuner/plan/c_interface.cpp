@@ -161,6 +161,10 @@ void read_option(ContextOptions& options, std::string_view name, std::optional<s
   } else if (name == "database") {
     if (value.empty()) refuse(name, value, "a file or memory");
     options.database = value == "memory" ? DatabaseChoice::memory() : DatabaseChoice::file(value);
+  } else if (name == "system-database") {
+    if (value.empty()) refuse(name, value, "a file or none");
+    options.system_databases.emplace();
+    if (value != "none") options.system_databases->emplace_back(value);
   } else if (name == "background") {
     read_bool(options.background, name, value);
   } else {

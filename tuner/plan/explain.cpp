@@ -146,6 +146,10 @@ Explanation explanation_of(const detail::PlanState<T>& plan) {
   }();
   const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(explanation.rows, explanation.nnz));
   auto trials = service->database().trials(key, service->catalogue());
+  for (const auto& trial : trials) {
+    const bool is_choice = explanation.source == "database" && trial.candidate == choice.candidate;
+    if (is_choice && trial.layer > 0) explanation.layer = service->database().file_of_layer(trial.layer).string();
+  }
   sort_by_total(trials, origin.limits);
   add_trials<T>(explanation, trials, csr_bytes, origin, service->device());
   add_prospects(explanation, plan, key, *service);
@@ -163,7 +167,9 @@ std::string Explanation::text() const {
   out.precision(3);
   out << rows << " x " << cols << (op == Operation::transposed ? " by transposition, " : ", ") << nnz << " nonzeros, "
       << printable(device) << '\n';
-  out << "choice      " << named(choice) << ", " << source << (settled ? "" : ", still tuned online") << '\n';
+  out << "choice      " << named(choice) << ", " << source;
+  if (!layer.empty()) out << ' ' << printable(layer);
+  out << (settled ? "" : ", still tuned online") << '\n';
   if (!passed_over.empty()) out << "            " << passed_over << '\n';
   out << "memory      " << bytes_per_nonzero << " bytes a nonzero and product, x and y included; " << choice.bytes
       << " bytes allocated\n";
@@ -203,6 +209,7 @@ std::string Explanation::json() const {
                {"columns", cols},
                {"nonzeros", nnz},
                {"source", source},
+               {"layer", layer},
                {"passed_over", passed_over},
                {"settled", settled},
                {"choice", to_json(choice)},

@@ -33,7 +33,8 @@ std::vector<TrialRecord> bench_alone(const MatrixData<T>& matrix, Service& servi
   give_up_if(options.stop);
   const auto prospects = prospects_of<T>(features, key, service, only, Choices::all);
   RecordedSession<T> session(service, view, options.limits.value_or(service.limits()), options.stop);
-  session.describe(key, {options.label, matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), record_of(features)});
+  session.describe(key, {options.label, matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), record_of(features),
+                         options.source});
   std::vector<TrialRecord> records;
   std::int64_t kept_bytes = 0;
   const std::int64_t budget = free_memory(device) / 2;

@@ -22,6 +22,7 @@ namespace autospmv {
 struct TuneOptions {
   Operation op = Operation::plain;
   std::string label = {};                              ///< remembered with the matrix, for people
+  std::string source = {};                             ///< likewise: what it was read from
   std::function<void(const Progress&)> progress = {};  ///< as in ContextOptions
   std::optional<Effort> effort = {};                   ///< none: the context's
   std::optional<Limits> limits = {};                   ///< likewise
@@ -58,6 +59,7 @@ template <class T>
 struct Tuned {
   std::shared_ptr<detail::PlanState<T>> plan;
   bool from_database = false;            ///< no trial was made
+  std::string layer;                     ///< the system database that knows the winner; empty: none
   std::int64_t new_trials = 0;           ///< candidates built and measured now
   std::int64_t rechecked = 0;            ///< trials that were made again because the plan came from the database
   std::optional<TrialRecord> winner;     ///< nothing where the plan is the untried fallback

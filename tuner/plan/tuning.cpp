@@ -259,7 +259,7 @@ template <class T>
 MatrixRecord Tuning<T>::describe() const {
   const bool is_another = matrix_->operation() == Operation::transposed && matrix_->has_own_pattern();
   const auto label = is_another && !options_.label.empty() ? options_.label + transposed_suffix : options_.label;
-  MatrixRecord record{label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}};
+  MatrixRecord record{label, matrix_->rows(), matrix_->cols(), matrix_->nnz(), view_.bytes(), {}, options_.source};
   if (result_.features) record.features = record_of(*result_.features);
   return record;
 }
@@ -276,6 +276,7 @@ void Tuning<T>::choose() {
   const char* source = result_.from_database ? "database" : "measured";
   if (winner_ && plan_from(*winner_, source, Bounds::limits)) {
     result_.winner = result_.plan->choice();
+    note_layer(winner_->layer);
     return;
   }
   if (winner_) {
@@ -287,12 +288,18 @@ void Tuning<T>::choose() {
       if (!could_win(as_format_says<T>(trial, service_.device()), view_.bytes(), limits_)) continue;
       if (!plan_from(trial, source, Bounds::limits)) continue;
       result_.winner = result_.plan->choice();
+      note_layer(trial.layer);
       return;
     }
     service_.warn("the plan " + winner_->candidate.text() + " from the database cannot be built here");
   }
   if (effort_ == Effort::estimate && plan_estimate()) return;
   plan_fallback();
+}
+
+template <class T>
+void Tuning<T>::note_layer(std::size_t layer) {
+  if (layer > 0) result_.layer = service_.database().file_of_layer(layer).string();
 }
 
 template <class T>

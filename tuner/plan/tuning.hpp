@@ -63,6 +63,7 @@ class Tuning {
   void choose();
   /// False where it cannot be built. What it takes then, and whether it is deterministic, is known and no longer taken
   /// on anybody's word: with Bounds::limits, it is also false beyond these.
+  void note_layer(std::size_t layer);
   bool plan_from(TrialRecord choice, const char* source, Bounds bounds);
   [[nodiscard]] Result<std::unique_ptr<Operator<T>>> build_operator(const Candidate& candidate);
   void plan_with(std::unique_ptr<Operator<T>> op, TrialRecord choice, const char* source);

@@ -25,55 +25,79 @@ constexpr double sibling_weight = 0.25;
 }  // namespace
 
 template <class T>
-History<T>::History(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device,
+const PointMaker& point_maker() {
+  // The number grows with whatever makes positions of features.
+  static const PointMaker maker{"position 1", position_size,
+                                [](const MatrixRecord& matrix, std::span<double> coordinates) {
+                                  const auto features = features_of_record(matrix.features);
+                                  if (!features || features->nnz == 0) return false;
+                                  std::ranges::copy(position_of(*features, sizeof(T)), coordinates.begin());
+                                  return true;
+                                }};
+  return maker;
+}
+
+template <class T>
+History<T>::History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_of, const Device& device,
                     const CostModel& model)
-    : trials_of_(std::move(trials_of)), device_(device), model_(model) {
-  for (const auto& record : records) {
-    if (!record.key.value_type.starts_with(value_type_name<T>())) continue;
-    const auto features = features_of_record(record.matrix.features);
-    if (!features || features->nnz == 0) continue;
-    const bool sibling = record.key.device != device.name;
-    matrices_.push_back({record.key, record.matrix.label, *features, position_of(*features, sizeof(T)), sibling});
-  }
+    : points_(std::move(points)),
+      matrix_of_(std::move(matrix_of)),
+      trials_of_(std::move(trials_of)),
+      device_(device),
+      model_(model) {
   standardize();
 }
 
 template <class T>
+std::size_t History<T>::matrices_below() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      points_.points, [&](const auto& point) { return points_.environments[point.environment].layer > 0; }));
+}
+
+template <class T>
+bool History<T>::is_sibling(std::size_t matrix) const {
+  return points_.environments[points_.points[matrix].environment].key.device != device_.name;
+}
+
+template <class T>
 void History<T>::standardize() {
-  const auto count = static_cast<double>(std::max<std::size_t>(1, matrices_.size()));
-  for (std::size_t i = 0; i < position_size; ++i) {
-    double sum = 0;
-    double squares = 0;
-    for (const auto& known : matrices_) {
-      sum += known.position[i];
-      squares += known.position[i] * known.position[i];
+  const auto count = static_cast<double>(std::max<std::size_t>(1, matrices()));
+  Position squares{};
+  for (std::size_t m = 0; m < matrices(); ++m) {
+    const auto position = points_.coordinates_of(m);
+    for (std::size_t i = 0; i < position_size; ++i) {
+      mean_[i] += position[i] / count;
+      squares[i] += position[i] * position[i] / count;
     }
-    mean_[i] = sum / count;
-    const double variance = squares / count - mean_[i] * mean_[i];
+  }
+  for (std::size_t i = 0; i < position_size; ++i) {
+    const double variance = squares[i] - mean_[i] * mean_[i];
     // What is the same for all known matrices tells them from no other.
     deviation_[i] = variance > 1e-9 ? std::sqrt(variance) : 1;
   }
 }
 
 // All but the one of this pattern: its own trials are no prediction, they are in the database and count as what they
-// are.
+// are. In the order in which they are known.
 template <class T>
-std::vector<Predictor::Neighbour> History<T>::by_distance(const Position& here, const Fingerprint& pattern,
+std::vector<Predictor::Neighbour> History<T>::others_than(const Position& here, const Fingerprint& pattern,
                                                           const Weights& weights) const {
   std::vector<Predictor::Neighbour> others;
-  others.reserve(matrices_.size());
-  for (std::size_t m = 0; m < matrices_.size(); ++m) {
-    const auto& known = matrices_[m];
-    if (known.key.pattern == pattern) continue;
+  others.reserve(matrices());
+  std::vector<bool> sibling;
+  for (const auto& environment : points_.environments) sibling.push_back(environment.key.device != device_.name);
+  for (std::size_t m = 0; m < matrices(); ++m) {
+    const auto& point = points_.points[m];
+    if (point.pattern == pattern) continue;
+    const auto position = points_.coordinates_of(m);
     double square = 0;
     for (std::size_t i = 0; i < position_size; ++i) {
-      const double apart = weights.importance[i] * (known.position[i] - here[i]) / deviation_[i];
+      const double apart = weights.importance[i] * (position[i] - here[i]) / deviation_[i];
       square += apart * apart;
     }
     const double weight = 1 / (1 + std::pow(std::sqrt(square) / weights.feature_reach, weights.feature_power));
-    others.push_back({m, known.sibling ? sibling_weight * weight : weight});
+    others.push_back({m, sibling[point.environment] ? sibling_weight * weight : weight});
   }
-  std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
   return others;
 }
 
@@ -83,14 +107,21 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   near.history_ = this->weak_from_this().lock();
   std::vector<Predictor::FormatSums> by_format;
   const std::scoped_lock lock(mutex_);
-  for (const auto& neighbour : by_distance(position_of(features, sizeof(T)), pattern, weights)) {
-    if (near.neighbours_.size() == most_neighbours(device_.backend)) break;
-    const auto& ratios = ratios_of(neighbour.matrix);
-    if (ratios.empty()) continue;
+  // Of thousands the nearest few are wanted: a heap gives them without sorting the others.
+  auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
+  const auto further = [](const auto& a, const auto& b) {
+    return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
+  };
+  std::ranges::make_heap(others, further);
+  for (; !others.empty() && near.neighbours_.size() < most_neighbours(device_.backend); others.pop_back()) {
+    std::ranges::pop_heap(others, further);
+    const auto& neighbour = others.back();
+    const auto& known = past(neighbour.matrix);
+    if (known.ratios.empty()) continue;
     near.neighbours_.push_back(neighbour);
-    near.neighbours_.back().label = matrices_[neighbour.matrix].label;
+    near.neighbours_.back().label = known.label;
     by_format.resize(tried_.size());
-    for (const auto& ratio : ratios) add(ratio, neighbour, by_format[ratio.format]);
+    for (const auto& ratio : known.ratios) add(ratio, neighbour, by_format[ratio.format]);
   }
   std::vector<double> times;
   std::vector<double> setups;
@@ -119,55 +150,72 @@ template <class T>
 bool History<T>::prefetch() const {
   const auto next = [&]() -> std::optional<std::size_t> {
     const std::scoped_lock lock(mutex_);
-    if (ratios_.size() >= most_prefetched) return std::nullopt;
-    for (std::size_t m = 0; m < matrices_.size(); ++m) {
-      if (!ratios_.contains(m)) return m;
+    if (past_.size() >= most_prefetched) return std::nullopt;
+    for (std::size_t m = 0; m < matrices(); ++m) {
+      if (!past_.contains(m)) return m;
     }
     return std::nullopt;
   }();
   if (!next) return false;
   // Who asks for neighbours meanwhile does not wait.
-  const auto read = read_ratios(matrices_[*next]);
+  const auto one = read(*next);
   const std::scoped_lock lock(mutex_);
-  if (!ratios_.contains(*next)) keep(*next, read);
+  if (!past_.contains(*next)) keep(*next, one);
   return true;
 }
 
 // With mutex_ held.
 template <class T>
-const std::vector<typename History<T>::LogRatio>& History<T>::ratios_of(std::size_t matrix) const {
-  const auto at = ratios_.find(matrix);
-  return at != ratios_.end() ? at->second : keep(matrix, read_ratios(matrices_[matrix]));
+const typename History<T>::PastMatrix& History<T>::past(std::size_t matrix) const {
+  const auto at = past_.find(matrix);
+  return at != past_.end() ? at->second : keep(matrix, read(matrix));
 }
 
 template <class T>
-std::vector<typename History<T>::ReadRatio> History<T>::read_ratios(const PastMatrix& known) const {
-  std::vector<ReadRatio> read;
-  const double csr_bytes = formats::csr_bytes<T>(known.features.rows, known.features.nnz);
-  const auto trials = trials_of_(known.key);
-  for_each_cost<T>(trials, known.features, device_, [&](const TrialRecord& trial, const Cost& cost) {
+typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
+  ReadMatrix read;
+  const auto& point = points_.points[matrix];
+  const auto record = matrix_of_(points_, point);
+  const auto features = record ? features_of_record(record->features) : std::nullopt;
+  if (!features) return read;
+  read.label = record->label;
+  const double csr_bytes = formats::csr_bytes<T>(features->rows, features->nnz);
+  const auto trials = trials_of_(points_.key_of(point));
+  for_each_cost<T>(trials, *features, device_, [&](const TrialRecord& trial, const Cost& cost) {
     const auto& m = trial.measurement;
     const double setup = model_.conversion_seconds(cost, csr_bytes);
     const bool converts = setup > 0 && m.setup_seconds > 0;
-    read.push_back({trial.candidate, std::log(m.warm.median / model_.product_seconds(cost)),
-                    converts ? std::log(m.setup_seconds / setup) : 0});
+    read.ratios.push_back({trial.candidate, std::log(m.warm.median / model_.product_seconds(cost)),
+                           converts ? std::log(m.setup_seconds / setup) : 0});
   });
+  if (is_sibling(matrix)) take_order_only(read.ratios);
   return read;
+}
+
+// How fast another device is says nothing of this one.
+template <class T>
+void History<T>::take_order_only(std::vector<ReadRatio>& ratios) {
+  std::vector<double> times;
+  for (const auto& ratio : ratios) times.push_back(ratio.log_time);
+  const double common = median(times);
+  for (auto& ratio : ratios) {
+    ratio.log_time -= common;
+    if (ratio.log_setup != 0) ratio.log_setup -= common;
+  }
 }
 
 // With mutex_ held.
 template <class T>
-const std::vector<typename History<T>::LogRatio>& History<T>::keep(std::size_t matrix,
-                                                                   const std::vector<ReadRatio>& read) const {
-  std::vector<LogRatio> ratios;
-  ratios.reserve(read.size());
-  for (const auto& one : read) {
+const typename History<T>::PastMatrix& History<T>::keep(std::size_t matrix, const ReadMatrix& read) const {
+  PastMatrix known{read.label, {}};
+  known.ratios.reserve(read.ratios.size());
+  for (const auto& one : read.ratios) {
     const auto format = format_index(one.candidate.format);
     auto& index = tried_[format].index;
     const auto choice = index.emplace(one.candidate.params, index.size()).first;
-    ratios.push_back({format, choice->second, &choice->first, one.log_time, one.log_setup});
+    known.ratios.push_back({format, choice->second, &choice->first, one.log_time, one.log_setup});
   }
-  return ratios_.insert_or_assign(matrix, std::move(ratios)).first->second;
+  return past_.insert_or_assign(matrix, std::move(known)).first->second;
 }
 
 template <class T>
@@ -185,7 +233,7 @@ template <class T>
 void History<T>::add(const LogRatio& ratio, const Predictor::Neighbour& neighbour,
                      Predictor::FormatSums& of_format) const {
   if (of_format.tier == Tier::model) {
-    of_format.tier = matrices_[neighbour.matrix].sibling ? Tier::sibling : Tier::neighbour;
+    of_format.tier = is_sibling(neighbour.matrix) ? Tier::sibling : Tier::neighbour;
   }
   if (of_format.of_params.size() <= ratio.choice) of_format.of_params.resize(ratio.choice + 1);
   auto& sums = of_format.of_params[ratio.choice];
@@ -196,6 +244,8 @@ void History<T>::add(const LogRatio& ratio, const Predictor::Neighbour& neighbou
   sums.log_setup += neighbour.weight * ratio.log_setup;
 }
 
+template const PointMaker& point_maker<float>();
+template const PointMaker& point_maker<double>();
 template class History<float>;
 template class History<double>;
 

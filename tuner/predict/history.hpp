@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,20 +22,29 @@
 
 namespace autospmv {
 
-/// Of matrices on devices of one backend. Their features are read at once, trials of a matrix when it
-/// first is a neighbour: of thousands of matrices a handful matters. Safe from many threads. T is that of the matrices'
-/// values: others say nothing.
+/// How features of matrices whose values are of type T become points: position_of().
+template <class T>
+const PointMaker& point_maker();
+
+/// Of matrices on devices of one backend. Their points are known at once, features and trials of a matrix are read when
+/// it first is a neighbour: of thousands of matrices a handful matters. Safe from many threads. T is that of the
+/// matrices' values: others say nothing.
 template <class T>
 class History : public std::enable_shared_from_this<History<T>> {
  public:
   /// Gives the passed trials of a known matrix.
   using TrialsOf = std::function<std::vector<TrialRecord>(const TrialKey&)>;
 
-  /// Takes the records of this T; those of other devices count less. Formats that are not known here, and matrices
-  /// whose features are not all there, are passed over.
-  History(std::span<const RecordedMatrix> records, TrialsOf trials_of, const Device& device, const CostModel& model);
+  /// Gives what is known of the matrix of a point; nothing where that is nothing any more.
+  using MatrixOf = std::function<std::optional<MatrixRecord>(const RecordedPoints&, const RecordedPoint&)>;
 
-  [[nodiscard]] std::size_t matrices() const { return matrices_.size(); }
+  /// Of points by point_maker<T>(). Those of other devices count less: of them only the order of candidates is taken,
+  /// and the cost model says how fast this device is. Formats that are not known here are passed over.
+  History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_of, const Device& device, const CostModel& model);
+
+  [[nodiscard]] std::size_t matrices() const { return points_.points.size(); }
+  /// Of which so many are known by databases below the user's own.
+  [[nodiscard]] std::size_t matrices_below() const;
 
   /// What predicts the times of candidates on a matrix of these features, from all but the trials of this pattern.
   /// Keeps a history alive that is shared, and lives no longer than any other.
@@ -47,18 +56,15 @@ class History : public std::enable_shared_from_this<History<T>> {
   bool prefetch() const;
 
  private:
-  struct PastMatrix {
-    TrialKey key;
-    std::string label;
-    Features features;
-    Position position{};
-    bool sibling = false;
-  };
   /// Logged ratios of one trial, as they were read.
   struct ReadRatio {
     Candidate candidate;
     double log_time = 0;
     double log_setup = 0;
+  };
+  struct ReadMatrix {
+    std::string label;
+    std::vector<ReadRatio> ratios;
   };
   /// The same as they are kept.
   struct LogRatio {
@@ -68,6 +74,10 @@ class History : public std::enable_shared_from_this<History<T>> {
     double log_time = 0;
     double log_setup = 0;
   };
+  struct PastMatrix {
+    std::string label;
+    std::vector<LogRatio> ratios;
+  };
   /// Every choice of parameters of a format that was met, once; they stay where they are.
   struct TriedParams {
     std::string_view format;
@@ -75,27 +85,32 @@ class History : public std::enable_shared_from_this<History<T>> {
   };
 
   void standardize();
-  [[nodiscard]] std::vector<Predictor::Neighbour> by_distance(const Position& here, const Fingerprint& pattern,
+  [[nodiscard]] std::vector<Predictor::Neighbour> others_than(const Position& here, const Fingerprint& pattern,
                                                               const Weights& weights) const;
-  [[nodiscard]] std::vector<ReadRatio> read_ratios(const PastMatrix& known) const;
-  const std::vector<LogRatio>& ratios_of(std::size_t matrix) const;
-  const std::vector<LogRatio>& keep(std::size_t matrix, const std::vector<ReadRatio>& read) const;
+  [[nodiscard]] bool is_sibling(std::size_t matrix) const;
+  [[nodiscard]] ReadMatrix read(std::size_t matrix) const;
+  static void take_order_only(std::vector<ReadRatio>& ratios);
+  const PastMatrix& past(std::size_t matrix) const;
+  const PastMatrix& keep(std::size_t matrix, const ReadMatrix& read) const;
   std::size_t format_index(const std::string& format) const;
   void add(const LogRatio& ratio, const Predictor::Neighbour& neighbour, Predictor::FormatSums& of_format) const;
 
+  RecordedPoints points_;
+  MatrixOf matrix_of_;
   TrialsOf trials_of_;
   Device device_;
   CostModel model_;
-  std::vector<PastMatrix> matrices_;
   Position mean_{};
   Position deviation_{};
 
-  mutable std::mutex mutex_;                                     ///< of what follows
-  mutable std::map<std::size_t, std::vector<LogRatio>> ratios_;  ///< by matrix
-  mutable std::map<std::string, std::size_t> formats_;           ///< where they are in tried_
-  mutable std::vector<TriedParams> tried_;                       ///< by format
+  mutable std::mutex mutex_;                            ///< of what follows
+  mutable std::map<std::size_t, PastMatrix> past_;      ///< by which of the points
+  mutable std::map<std::string, std::size_t> formats_;  ///< where they are in tried_
+  mutable std::vector<TriedParams> tried_;              ///< by format
 };
 
+extern template const PointMaker& point_maker<float>();
+extern template const PointMaker& point_maker<double>();
 extern template class History<float>;
 extern template class History<double>;
 

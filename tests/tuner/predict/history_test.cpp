@@ -87,7 +87,8 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
   const auto& record = records.front();
   const auto features = features_of_record(record.matrix.features);
   nearest = record.key.pattern.text();
-  const History<double> history(matrices, trials_of, testing::gpu_recording().device, default_model());
+  const History<double> history(testing::points_of<double>(matrices), testing::matrix_among(matrices), trials_of,
+                                testing::gpu_recording().device, default_model());
   EXPECT_TRUE(read.empty());
   const auto near = history.near(*features, Fingerprint{});
   EXPECT_EQ(read.size(), near.neighbours().size() + 1)

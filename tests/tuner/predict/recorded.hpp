@@ -126,6 +126,39 @@ inline void write_recording(Database& database, const std::string& backend, std:
   }
 }
 
+/// What a database that knows these matrices, at most once each, gives for them.
+template <class T>
+RecordedPoints points_of(const std::vector<RecordedMatrix>& matrices) {
+  RecordedPoints all;
+  all.dimensions = position_size;
+  for (const auto& matrix : matrices) {
+    if (!matrix.key.value_type.starts_with(value_type_name<T>())) continue;
+    auto key = matrix.key;
+    key.pattern = {};
+    const auto known = std::find_if(all.environments.begin(), all.environments.end(),
+                                    [&](const auto& environment) { return environment.key == key; });
+    const auto environment = static_cast<std::uint32_t>(known - all.environments.begin());
+    if (known == all.environments.end()) all.environments.push_back({key, 0, 0});
+    std::array<double, position_size> position{};
+    if (!point_maker<T>().make(matrix.matrix, position)) continue;
+    all.points.push_back({matrix.key.pattern, environment});
+    all.coordinates.insert(all.coordinates.end(), position.begin(), position.end());
+  }
+  return all;
+}
+
+/// History::MatrixOf from these.
+inline auto matrix_among(std::vector<RecordedMatrix> matrices) {
+  return [matrices = std::move(matrices)](const RecordedPoints& all,
+                                          const RecordedPoint& point) -> std::optional<MatrixRecord> {
+    const auto key = all.key_of(point);
+    for (const auto& one : matrices) {
+      if (one.key == key) return one.matrix;
+    }
+    return std::nullopt;
+  };
+}
+
 /// The history of those records, which outlive it.
 template <class T>
 std::shared_ptr<const History<T>> history_of(const std::vector<Recorded>& records, const Device& device,
@@ -135,7 +168,7 @@ std::shared_ptr<const History<T>> history_of(const std::vector<Recorded>& record
     return at == records.end() ? std::vector<TrialRecord>{} : at->trials;
   };
   const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
-  return std::make_shared<const History<T>>(matrices, trials_of, device, model);
+  return std::make_shared<const History<T>>(points_of<T>(matrices), matrix_among(matrices), trials_of, device, model);
 }
 
 }  // namespace autospmv::testing

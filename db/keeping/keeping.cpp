@@ -1,0 +1,104 @@
+// The members of Database that look after what is kept.
+#include "db/impl.hpp"
+#include "db/keeping/exchange.hpp"
+#include "db/keeping/forgetting.hpp"
+#include "db/keeping/points.hpp"
+#include "db/keeping/statistics.hpp"
+#include "db/matrices.hpp"
+#include "db/trials.hpp"
+
+namespace autospmv {
+
+using db::Connection;
+using db::Statement;
+
+std::vector<DatedTrial> Database::history(const TrialKey& key) { return impl_->ask(key, db::find_history); }
+
+std::vector<FinishedTuning> Database::tunings(const TrialKey& key) {
+  return impl_->ask(key, [](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+    std::vector<FinishedTuning> tunings;
+    Statement statement(connection,
+                        "SELECT effort, catalogue, finished_at FROM tuning WHERE matrix = ?1 AND environment = ?2 "
+                        "ORDER BY finished_at, effort, catalogue");
+    statement.bind(fingerprint, environment);
+    while (statement.step()) {
+      auto& tuning = tunings.emplace_back();
+      statement.read(tuning.effort, tuning.catalogue, tuning.moment);
+    }
+    return tunings;
+  });
+}
+
+std::vector<Machine> Database::machines() {
+  return impl_->attempt([](Connection& connection) {
+    std::vector<Machine> machines;
+    Statement statement(connection,
+                        "SELECT host, backend, device, copy_bandwidth FROM machine ORDER BY host, backend, device");
+    while (statement.step()) {
+      auto& machine = machines.emplace_back();
+      statement.read(machine.host, machine.backend, machine.device, machine.copy_bandwidth);
+    }
+    return machines;
+  });
+}
+
+RecordedPoints Database::points(const std::string& backend, const std::string& type, const PointMaker& maker) {
+  auto all = impl_->attempt([&](Connection& connection) { return db::find_points(connection, backend, type, maker); });
+  for (std::size_t i = 0; i < impl_->layers.size(); ++i) {
+    db::add_layer(all, impl_->layers[i]->points(backend, type, maker), i + 1);
+  }
+  return all;
+}
+
+std::optional<MatrixRecord> Database::matrix_at(const RecordedPoints& points, const RecordedPoint& point) {
+  const auto layer = points.environments[point.environment].layer;
+  auto& owner = layer == 0 ? *impl_ : *impl_->layers[layer - 1]->impl_;
+  return owner.attempt([&](Connection& connection) { return db::read_matrix(connection, point.pattern.text()); });
+}
+
+Forgotten Database::forget(const Selection& selection) {
+  return impl_->change_or_throw([&](Connection& connection) {
+    db::forget_points(connection);
+    return db::forget_chosen(connection, selection);
+  });
+}
+
+void Database::visit(const Selection& selection, const std::function<void(const Row&)>& take) {
+  const std::scoped_lock lock(impl_->mutex);
+  db::visit_chosen(impl_->connection, selection, take);
+}
+
+std::shared_ptr<Database> Database::of_rows(const std::function<bool(Row&)>& next) {
+  auto database = in_memory();
+  database->impl_->change_or_throw([&](Connection& connection) {
+    for (Row row; next(row);) db::add_row(connection, row);
+    return true;
+  });
+  return database;
+}
+
+Merged Database::merge(Database& other, const Selection& selection) {
+  if (&other == this) return {};
+  const std::scoped_lock lock(other.impl_->mutex);
+  return impl_->change_or_throw([&](Connection& connection) {
+    db::forget_points(connection);
+    return db::merge_chosen(connection, other.impl_->connection, selection);
+  });
+}
+
+Statistics Database::statistics(const Selection& selection) {
+  return impl_->attempt([&](Connection& connection) { return db::statistics_of(connection, selection); });
+}
+
+std::vector<std::string> Database::faults() {
+  const std::scoped_lock lock(impl_->mutex);
+  return db::faults_of(impl_->connection);
+}
+
+void Database::vacuum() {
+  const std::scoped_lock lock(impl_->mutex);
+  if (impl_->connection.moved()) throw Error("database " + file().string() + " was removed or replaced");
+  impl_->connection.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+}  // namespace autospmv
