@@ -53,7 +53,8 @@ Device device_of(const TrialKey& key) {
 /// All that is said of matrices on one device.
 class KnownDevice {
  public:
-  KnownDevice(Database& database, const TrialKey& key) : device_(device_of(key)), bandwidth_(bandwidth_in(database, key)) {
+  KnownDevice(Database& database, const TrialKey& key)
+      : device_(device_of(key)), bandwidth_(bandwidth_in(database, key)) {
     const auto model = model_of(database, key);
     const auto matrix_of = [&database](const RecordedPoints& all, const RecordedPoint& point) {
       return database.matrix_at(all, point);

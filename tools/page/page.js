@@ -24,6 +24,7 @@
   };
   const seconds = (us) => !known(us) ? "–" : us < 1e3 ? number(us) + " µs" : us < 1e6 ? number(us / 1e3) + " ms" : number(us / 1e6) + " s";
   const bytes = (b) => !known(b) ? "–" : b < 1e3 ? b + " B" : b < 1e6 ? number(b / 1e3) + " KB" : b < 1e9 ? number(b / 1e6) + " MB" : number(b / 1e9) + " GB";
+  const sizesOf = (m) => `${m.rows.toLocaleString("en")} × ${m.columns.toLocaleString("en")}, ${m.nonzeros.toLocaleString("en")} nonzeros`;
   const geometricMean = (values) => Math.exp(values.reduce((sum, v) => sum + Math.log(v), 0) / values.length);
   const shown = () => facts.matrices.filter((m) =>
     (!state.device || m.device === state.device) && (!state.type || m.type === state.type) &&
@@ -47,6 +48,15 @@
   };
 
   // ---- Axes
+
+  // As much of a label as there is room for: what is most needed stands first.
+  const fitting = (label, width) => {
+    const parts = label.split("; ");
+    while (parts.length > 1 && parts.join("; ").length * 6.6 > width) parts.pop();
+    const letters = Math.floor(width / 6.6);
+    const text = parts.join("; ");
+    return text.length > letters ? text.slice(0, letters - 1) + "…" : text;
+  };
 
   const chartIn = (section, height, title, description) => {
     const place = byId(section).querySelector(".chart");
@@ -79,14 +89,14 @@
       put(svg, "line", { x1: scale(tick), x2: scale(tick), y1: top, y2: bottom, class: "grid" });
       put(svg, "text", { x: scale(tick), y: bottom + 16, "text-anchor": "middle", class: "faint" }, number(tick, 1));
     }
-    put(svg, "text", { x: middle, y: bottom + 34, "text-anchor": "middle" }, label);
+    put(svg, "text", { x: middle, y: bottom + 34, "text-anchor": "middle" }, fitting(label, 2 * middle));
   };
   const axisY = (svg, scale, ticks, left, right, label) => {
     for (const tick of ticks) {
       put(svg, "line", { x1: left, x2: right, y1: scale(tick), y2: scale(tick), class: "grid" });
       put(svg, "text", { x: left - 6, y: scale(tick) + 4, "text-anchor": "end", class: "faint" }, number(tick, 1));
     }
-    put(svg, "text", { x: 0, y: 12 }, label);
+    put(svg, "text", { x: 0, y: 12 }, fitting(label, right));
   };
   const range = (values) => {
     const low = Math.min(...values);
@@ -121,7 +131,7 @@
     .map(([format], i) => [format, Math.min(i, colours - 1)]));
 
   const describe = (m) => [
-    m.name, `${number(m.rows)} × ${number(m.columns)}, ${number(m.nonzeros)} nonzeros, ${m.type}`,
+    m.name, `${sizesOf(m)}, ${m.type}`,
     m.winner ? `${m.winner.text}: ${seconds(m.winner.us)}` : "no candidate passed",
     known(m.speedup) ? `${number(m.speedup)} times as fast as ${m.baseline.text}` : "no baseline was tried",
     m.device].join("\n");
@@ -150,7 +160,7 @@
     const y = logScale(low, high, height - 46, 26);
     axisX(svg, x, ticksOf(...range(points.map((m) => Math.max(m.npr_mean, 0.1))), 4), 26, height - 46,
       "mean nonzeros a row", width / 2);
-    axisY(svg, y, ticksOf(low, high, 4), 48, width - 12, "spread of the rows' lengths (standard deviation / mean; 0.01: none)");
+    axisY(svg, y, ticksOf(low, high, 4), 48, width - 12, "spread of the rows' lengths; standard deviation / mean; 0.01 is none");
     const group = put(svg, "g", { tabindex: 0, role: "listbox", "aria-label": "Matrices, by nonzeros a row" });
     const sorted = [...points].sort((a, b) => a.npr_mean - b.npr_mean);
     const marks = sorted.map((m) => {
@@ -201,13 +211,13 @@
       if (c.matrices.length > 0) {
         put(svg, "text", { x: left + (i + 0.5) * step, y: bottom - tall - 5, "text-anchor": "middle" }, c.matrices.length);
       }
-      const every = Math.ceil(44 / step);
+      const every = Math.ceil(Math.max(...classes.map((one) => one.short.length)) * 7.2 / step);
       if (i % every === 0) {
         put(svg, "text", { x: left + (i + (c.edge ? 0 : 0.5)) * step, y: bottom + 16, "text-anchor": "middle", class: "faint" }, c.short);
       }
     });
     put(svg, "line", { x1: left, x2: width - 12, y1: bottom, y2: bottom, class: "axis" });
-    put(svg, "text", { x: width / 2, y: bottom + 36, "text-anchor": "middle" }, label);
+    put(svg, "text", { x: width / 2, y: bottom + 36, "text-anchor": "middle" }, fitting(label, width));
     if (line) {
       const x = left + step * line.at;
       put(svg, "line", { x1: x, x2: x, y1: 8, y2: bottom, class: "mean" });
@@ -258,7 +268,7 @@
     if (some.length === 0) return nothing("breakeven", "No matrix has both a winner and a baseline.");
     const classes = [{ name: "at once, or it is the baseline", short: "at once", matrices: [] }];
     for (let e = 0; e < 5; ++e) {
-      classes.push({ name: `within ${number(10 ** (e + 1))} products`, short: `≤ ${number(10 ** (e + 1), 1)}`, matrices: [] });
+      classes.push({ name: `within ${number(10 ** (e + 1))} products`, short: `≤10${"¹²³⁴⁵"[e]}`, matrices: [] });
     }
     classes.push({ name: "later, or never", short: "later", class: "behind", matrices: [] });
     for (const m of some) {
@@ -281,7 +291,7 @@
     const classes = decades(low, high, (e) => `${number(10 ** e)} to ${number(10 ** (e + 1))} products`);
     for (const m of some) classes[Math.min(classes.length - 1, Math.floor(Math.log10(m.cost_products)) - low)].matrices.push(m);
     for (const c of classes) c.edge = true;
-    drawClasses("costs", "Matrices by what tuning them has cost", classes, "products of the baseline that tuning took as long as; the bars count matrices");
+    drawClasses("costs", "Matrices by what tuning them has cost", classes, "as many products of the baseline; the bars count matrices");
   };
 
   // ---- Horizontal bars: candidates, refusals
@@ -293,40 +303,38 @@
       return nothing("candidates", "No matrix is shown.");
     }
     const copy = m.copy_gbs;
-    said("candidates", `${m.name}: ${number(m.rows)} × ${number(m.columns)}, ${number(m.nonzeros)} nonzeros, ${m.type}, on ${m.device}. ` +
+    said("candidates", `${m.name}: ${sizesOf(m)}, ${m.type}, on ${m.device}. ` +
       "The best candidate of each format; " + (known(copy)
-        ? `the red line is what the bytes that it moves take at the copy bandwidth, ${number(copy)} GB/s.`
+        ? `the red line is what the bytes that it moves take at the copy bandwidth, ${number(copy)} GB/s: a bar that ends before it is served by caches.`
         : "the copy bandwidth of the device is not known."));
     const bars = m.candidates;
     if (bars.length === 0) return nothing("candidates", "No candidate of it passed.");
-    const line = 26;
+    const narrow = byId("candidates").clientWidth < 600;
+    const line = narrow ? 40 : 26;
     const { svg, width } = chartIn("candidates", bars.length * line + 34, `Time of a product of ${m.name} by each format`,
       bars.map((c) => `${c.text}: ${seconds(c.us)}`).join("; "));
-    const narrow = width < 560;
-    const left = narrow ? 4 : 190;
+    const left = narrow ? 0 : 190;
     const note = narrow ? 0 : 240;
     const most = Math.max(...bars.map((c) => Math.max(c.us, c.floor_us || 0)));
     // A few slow ones must not press the others against the wall.
     const cap = Math.min(most, 6 * bars[0].us);
     const x = (us) => (width - left - note - 12) * Math.min(us, cap) / cap;
     bars.forEach((c, i) => {
-      const y = i * line + 4;
+      const y = i * line + (narrow ? 18 : 4);
       const chosen = m.winner && c.text === m.winner.text;
-      const bar = put(svg, "rect", { x: left, y, height: line - 8, width: Math.max(2, x(c.us)), rx: 2,
+      const bar = put(svg, "rect", { x: left, y, height: 18, width: Math.max(2, x(c.us)), rx: 2,
         class: "bar " + (chosen ? "chosen" : m.baseline && c.text === m.baseline.text ? "behind" : "") });
       const share = known(c.floor_us) ? `, ${number(100 * c.floor_us / c.us, 2)} % of the copy bandwidth` : "";
       const text = `${c.text}\n${seconds(c.us)} a product (quartiles ${seconds(c.low_us)} to ${seconds(c.high_us)})\n` +
         `moves ${bytes(c.moved)}${share}\nconversion ${seconds(c.setup_us)}, ${bytes(c.bytes)} allocated`;
       tell(bar, text);
       if (known(c.floor_us) && c.floor_us <= cap) {
-        put(svg, "line", { x1: left + x(c.floor_us), x2: left + x(c.floor_us), y1: y - 3, y2: y + line - 5, class: "floor" });
+        put(svg, "line", { x1: left + x(c.floor_us), x2: left + x(c.floor_us), y1: y - 3, y2: y + 21, class: "floor" });
       }
       const what = `${seconds(c.us)}${c.us > cap ? " →" : ""} · ${bytes(c.moved)}${known(c.floor_us) ? ` · ${number(100 * c.floor_us / c.us, 2)} % of copy` : ""}`;
       const name = c.format + (chosen ? " (chosen)" : m.baseline && c.text === m.baseline.text ? " (baseline)" : "");
       if (narrow) {
-        const label = put(svg, "text", { x: left + 6, y: y + 13, "paint-order": "stroke", stroke: "var(--paper)", "stroke-width": 4 },
-          `${name}: ${seconds(c.us)}`);
-        label.style.pointerEvents = "none";
+        put(svg, "text", { x: left, y: y - 3 }, `${name}: ${seconds(c.us)}`);
       } else {
         put(svg, "text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
         put(svg, "text", { x: width - note + 2, y: y + 13, class: "faint" }, what);
@@ -355,8 +363,7 @@
     const most = reasons[0][1].count;
     reasons.forEach(([reason, one], i) => {
       const y = i * line + 4;
-      const letters = Math.floor(width / 7.2);
-      put(svg, "text", { x: 0, y: y + 12 }, reason.length > letters ? reason.slice(0, letters - 1) + "…" : reason);
+      put(svg, "text", { x: 0, y: y + 12 }, fitting(reason.replaceAll("; ", ", "), width));
       const bar = put(svg, "rect", { x: 0, y: y + 17, height: 13, width: Math.max(2, (width - 60) * one.count / most), rx: 2, class: "bar" });
       tell(bar, `${reason}\n${one.count} candidates of ${[...one.formats].join(", ")}\non ${one.matrices.size} matrices`);
       put(svg, "text", { x: Math.max(2, (width - 60) * one.count / most) + 6, y: y + 28, class: "faint" }, one.count);
@@ -400,7 +407,7 @@
     { key: "nonzeros", title: "nonzeros", text: (m) => m.nonzeros.toLocaleString("en") },
     { key: "npr_mean", title: "a row", text: (m) => number(m.npr_mean) },
     { key: "type", title: "values", left: true, text: (m) => m.type },
-    { key: "winner", title: "winner", left: true, text: (m) => m.winner ? m.winner.text : "–", of: (m) => m.winner ? m.winner.text : "" },
+    { key: "winner", title: "winner", left: true, text: (m) => m.winner ? m.winner.format : "–", full: (m) => m.winner ? m.winner.text : "", of: (m) => m.winner ? m.winner.text : "" },
     { key: "us", title: "µs", text: (m) => m.winner ? number(m.winner.us, 4) : "–", of: (m) => m.winner ? m.winner.us : NaN },
     { key: "speedup", title: "speed-up", text: (m) => number(m.speedup) },
     { key: "share", title: "% of copy", text: (m) => number(m.share, 2) },
@@ -443,6 +450,7 @@
           button.addEventListener("click", () => choose(m, true));
         } else {
           cell.textContent = c.text(m);
+          if (c.full) cell.title = c.full(m);
         }
       }
     }
@@ -478,7 +486,10 @@
       put(select, "option", { value: m.id }, m.name + (facts.places.length > 1 ? ` · ${m.type} · ${m.device}` : ""));
     }
     if (!list.includes(state.matrix)) {
-      state.matrix = list.reduce((a, b) => !a || b.candidates.length > a.candidates.length ? b : a, null);
+      // The largest of those of which much is known.
+      const most = Math.max(0, ...list.map((m) => m.candidates.length));
+      const rich = list.filter((m) => 2 * m.candidates.length > most);
+      state.matrix = rich.reduce((a, b) => !a || b.nonzeros > a.nonzeros ? b : a, null);
     }
     if (state.matrix) select.value = state.matrix.id;
     byId("count").textContent = `${list.length} of ${facts.matrices.length} matrices shown`;
