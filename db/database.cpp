@@ -52,7 +52,7 @@ std::shared_ptr<Database> Database::look(const fs::path& file) {
       new Database(std::make_unique<Impl>(db::look_at(db::resolve(file)), fs::path{}, Warn{})));
 }
 
-std::shared_ptr<Database> Database::layer(const fs::path& file, Warn warn) {
+std::shared_ptr<Database> Database::layer(const fs::path& file, const Warn& warn) {
   const auto path = db::resolve(file);
   try {
     auto impl = std::make_unique<Impl>(db::open_layer(path), fs::path{}, warn);

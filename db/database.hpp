@@ -181,7 +181,7 @@ class Database : Uncopied {
   static std::shared_ptr<Database> in_memory();
   /// To be put under others: what the file holds, also while others write it, and never written itself. Nullptr where
   /// it cannot be used, which `warn` is told.
-  static std::shared_ptr<Database> layer(const std::filesystem::path& file, Warn warn);
+  static std::shared_ptr<Database> layer(const std::filesystem::path& file, const Warn& warn);
 
   /// $AUTOSPMV_DB, else $XDG_CACHE_HOME/autospmv/trials.db, else ~/.cache/autospmv/trials.db.
   static std::filesystem::path default_path();

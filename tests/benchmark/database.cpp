@@ -150,7 +150,7 @@ int run(const std::filesystem::path& file, std::uint64_t matrices, std::size_t t
   }
   std::sort(predictions.begin(), predictions.end());
   std::printf("matrices %llu, trials %llu\n", static_cast<unsigned long long>(matrices),
-              static_cast<unsigned long long>(matrices * trials));
+              static_cast<unsigned long long>(matrices) * trials);
   std::printf("| | |\n|---|--:|\n| open | %.2f ms |\n| look a matrix up | %.3f ms |\n", open, lookup / 100);
   std::printf("| first prediction | %.1f ms |\n| file | %.0f MB |\n", predictions[predictions.size() / 2],
               static_cast<double>(bytes_of(file)) * 1e-6);

@@ -1,6 +1,8 @@
 // What lies below a database is read where that says nothing, and never written.
 #include <sys/stat.h>
 
+#include <cmath>
+
 #include "tests/db/opening.hpp"
 
 namespace autospmv {
@@ -56,7 +58,7 @@ TEST_F(Layers, AnswerWhatIsNotKnownAbove) {
     ASSERT_EQ(trials.size(), 3U);
     for (const auto& trial : trials) {
       // csr is its own, ell the site's, hll what is installed.
-      const auto layer = static_cast<std::size_t>(trial.measurement.warm.median * 1e3 + 0.5) - 1;
+      const auto layer = static_cast<std::size_t>(std::lround(trial.measurement.warm.median * 1e3)) - 1;
       EXPECT_EQ(trial.layer, layer) << trial.candidate.text();
     }
     EXPECT_EQ(trials.back().candidate.format, "csr");

@@ -52,6 +52,7 @@ class Points : public testing::Test {
     auto matrix = test::matrix_record();
     matrix.nnz = static_cast<std::int64_t>(pattern);
     std::vector<TrialRecord> records;
+    records.reserve(static_cast<std::size_t>(trials));
     for (int i = 0; i < trials; ++i) records.push_back(trial_of("ell", {{"T", i}}, 1e-3));
     database.record(key, matrix, records);
   }

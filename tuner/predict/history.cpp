@@ -196,6 +196,7 @@ typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
 template <class T>
 void History<T>::take_order_only(std::vector<ReadRatio>& ratios) {
   std::vector<double> times;
+  times.reserve(ratios.size());
   for (const auto& ratio : ratios) times.push_back(ratio.log_time);
   const double common = median(times);
   for (auto& ratio : ratios) {
