@@ -22,3 +22,16 @@ def close(y, expected):
     assert y.dtype == expected.dtype
     tolerance = 1e-12 if y.dtype == np.float64 else 1e-5
     np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
+
+
+class Packed:
+    """What speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()

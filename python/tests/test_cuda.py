@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import autospmv
-from conftest import close, random_matrix, vector
+from conftest import Packed, close, random_matrix, vector
 
 
 def _cupy():
@@ -60,19 +60,6 @@ class Interface:
     def __init__(self, array, stream=None):
         self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "version": 3, "stream": stream}
         self.array = array
-
-
-class Packed:
-    """What speaks DLPack and nothing else."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
 
 
 @needs_cupy

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import autospmv
-from conftest import close, random_matrix, vector
+from conftest import Packed, close, random_matrix, vector
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 
@@ -95,16 +95,6 @@ def test_vectors_that_are_not_contiguous_or_of_another_type():
 
 
 def test_arrays_that_speak_dlpack():
-    class Packed:
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
     S = random_matrix(20, 30)
     x = vector(30)
     A = make(tuple(Packed(array) for array in (S.data, S.indices, S.indptr)), shape=S.shape)
