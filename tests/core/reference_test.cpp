@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -28,6 +29,84 @@ TEST(Reference, IsMoreAccurateThanTheBoundAsks) {
   const auto reference = reference_product<double>(view, 1, x.data(), 0, nullptr, {});
   EXPECT_EQ(reference.product[0], 1);
   EXPECT_DOUBLE_EQ(reference.bound[0], 11 * 0x1p-53 * (2e16 + 1));
+}
+
+// Ones in the first columns of rows of these lengths.
+struct Rows {
+  explicit Rows(const std::vector<std::int32_t>& lengths) {
+    for (const auto length : lengths) {
+      for (std::int32_t column = 0; column < length; ++column) columns.push_back(column);
+      row_ptr.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    values.assign(columns.size(), 1);
+    cols = *std::max_element(lengths.begin(), lengths.end());
+  }
+  [[nodiscard]] CsrView<double> view() const {
+    return {std::ssize(row_ptr) - 1, cols, std::ssize(columns), row_ptr.data(), columns.data(), values.data()};
+  }
+  [[nodiscard]] Reference times(const std::vector<double>& x) const {
+    return reference_product<double>(view(), 1, x.data(), 0, nullptr, {});
+  }
+
+  std::vector<std::int32_t> row_ptr{0};
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  std::int64_t cols = 0;
+};
+
+// Those that are summed beside each other, those that are summed in lanes, and those between them.
+const std::vector<std::int32_t> many_lengths = {3,  4,  5,  6,  7, 8, 8, 9,  3,  3, 3, 3,
+                                                10, 11, 12, 13, 3, 8, 5, 20, 21, 3, 3};
+
+TEST(Reference, IsAsAccurateInRowsOfAnyLength) {
+  Rows rows(many_lengths);
+  // 1e16 + 1 + ... + 1 - 1e16
+  for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+    rows.values[static_cast<std::size_t>(rows.row_ptr[row])] = 1e16;
+    rows.values[static_cast<std::size_t>(rows.row_ptr[row + 1]) - 1] = -1e16;
+  }
+  const auto reference = rows.times(std::vector<double>(static_cast<std::size_t>(rows.cols), 1));
+  for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+    EXPECT_EQ(reference.product[row], many_lengths[row] - 2) << "row " << row;
+    EXPECT_DOUBLE_EQ(reference.bound[row], (many_lengths[row] + 8) * 0x1p-53 * (2e16 + many_lengths[row] - 2));
+  }
+}
+
+TEST(Reference, CountsOnlyProductsOfNonzeros) {
+  Rows rows(many_lengths);
+  std::vector<double> x(static_cast<std::size_t>(rows.cols), 1);
+  x[1] = 0;
+  for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+    rows.values[static_cast<std::size_t>(rows.row_ptr[row])] = 0;
+  }
+  const auto reference = rows.times(x);
+  for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+    const int terms = many_lengths[row] - 2;
+    EXPECT_EQ(reference.product[row], terms) << "row " << row;
+    EXPECT_NEAR(reference.bound[row], (terms + 8) * 0x1p-53 * terms, 1e-300);
+  }
+}
+
+// An infinity stays in its row, wherever that lies among others.
+TEST(Reference, KeepsSpecialValuesApart) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t special = 0; special < many_lengths.size(); ++special) {
+    Rows rows(many_lengths);
+    rows.values[static_cast<std::size_t>(rows.row_ptr[special + 1]) - 1] = infinity;
+    const auto reference = rows.times(std::vector<double>(static_cast<std::size_t>(rows.cols), 1));
+    for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+      EXPECT_EQ(reference.product[row], row == special ? infinity : many_lengths[row])
+          << "rows " << special << ", " << row;
+    }
+  }
+  // In x, it is in all rows that reach its column.
+  const Rows rows(many_lengths);
+  std::vector<double> x(static_cast<std::size_t>(rows.cols), 1);
+  x[7] = -infinity;
+  const auto reference = rows.times(x);
+  for (std::size_t row = 0; row < many_lengths.size(); ++row) {
+    EXPECT_EQ(reference.product[row], many_lengths[row] > 7 ? -infinity : many_lengths[row]) << "row " << row;
+  }
 }
 
 Comparison judged(double y, double x_value) {
