@@ -28,6 +28,18 @@ std::string processor_name() {
   return "processor";
 }
 
+// The kernels that the loader picks here (core/machine/simd.hpp): processors of one model name may have them or not.
+std::string instruction_set() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return ", AVX-512";
+  }
+  if (__builtin_cpu_supports("avx2")) return ", AVX2";
+#endif
+  return "";
+}
+
 std::string first_word(const std::string& file) {
   std::ifstream in(file);
   in.exceptions(std::ios::badbit);
@@ -72,7 +84,7 @@ std::int64_t pages(int which) {
 }  // namespace
 
 Device host_device() {
-  static const std::string name = processor_name();
+  static const std::string name = processor_name() + instruction_set();
   static const std::int64_t cache_bytes = last_level_cache_bytes();
   Device device;
   device.backend = Backend::host;
