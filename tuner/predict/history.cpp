@@ -106,6 +106,7 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   Predictor near(model_, weights);
   near.history_ = this->weak_from_this().lock();
   std::vector<Predictor::FormatSums> by_format;
+  std::vector<Predictor::FormatSums> of_siblings;
   const std::scoped_lock lock(mutex_);
   // Of thousands the nearest few are wanted: a heap gives them without sorting the others.
   auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
@@ -120,9 +121,13 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
     if (known.ratios.empty()) continue;
     near.neighbours_.push_back(neighbour);
     near.neighbours_.back().label = known.label;
+    near.neighbours_.back().device = points_.environments[points_.points[neighbour.matrix].environment].key.device;
     by_format.resize(tried_.size());
-    for (const auto& ratio : known.ratios) add(ratio, neighbour, by_format[ratio.format]);
+    of_siblings.resize(tried_.size());
+    auto& sums = is_sibling(neighbour.matrix) ? of_siblings : by_format;
+    for (const auto& ratio : known.ratios) add(ratio, neighbour, sums[ratio.format]);
   }
+  add_siblings(by_format, of_siblings);
   std::vector<double> times;
   std::vector<double> setups;
   for (std::size_t f = 0; f < by_format.size(); ++f) {
@@ -144,6 +149,45 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   near.unknown_.log_time = median(times);
   near.unknown_.log_setup = median(setups);
   return near;
+}
+
+// How fast another device is says nothing of this one. The order that it gave is put where this device is, by the
+// candidates that both have tried near by.
+template <class T>
+void History<T>::add_siblings(std::vector<Predictor::FormatSums>& own,
+                              std::vector<Predictor::FormatSums>& of_siblings) {
+  const auto for_both = [&](const auto& take) {
+    for (std::size_t f = 0; f < own.size(); ++f) {
+      auto& here = own[f].of_params;
+      auto& there = of_siblings[f].of_params;
+      here.resize(std::max(here.size(), there.size()));
+      for (std::size_t choice = 0; choice < there.size(); ++choice) take(here[choice], there[choice]);
+    }
+  };
+  double weight = 0;
+  double time = 0;
+  double setup = 0;
+  for_both([&](const Predictor::Sums& here, const Predictor::Sums& there) {
+    if (here.weight == 0 || there.weight == 0) return;
+    weight += here.weight;
+    time += here.log_time - here.weight * there.log_time / there.weight;
+    setup += here.log_setup - here.weight * there.log_setup / there.weight;
+  });
+  if (weight > 0) {
+    time /= weight;
+    setup /= weight;
+  }
+  for_both([&](Predictor::Sums& here, const Predictor::Sums& there) {
+    if (there.weight == 0) return;
+    here.params = there.params;
+    here.weight += there.weight;
+    here.square += there.square + 2 * time * there.log_time + time * time * there.weight;
+    here.log_time += there.log_time + time * there.weight;
+    here.log_setup += there.log_setup + setup * there.weight;
+  });
+  for (std::size_t f = 0; f < own.size(); ++f) {
+    if (own[f].tier == Tier::model) own[f].tier = of_siblings[f].tier;
+  }
 }
 
 template <class T>
@@ -192,7 +236,6 @@ typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
   return read;
 }
 
-// How fast another device is says nothing of this one.
 template <class T>
 void History<T>::take_order_only(std::vector<ReadRatio>& ratios) {
   std::vector<double> times;

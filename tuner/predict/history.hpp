@@ -90,6 +90,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   [[nodiscard]] bool is_sibling(std::size_t matrix) const;
   [[nodiscard]] ReadMatrix read(std::size_t matrix) const;
   static void take_order_only(std::vector<ReadRatio>& ratios);
+  static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
   const PastMatrix& past(std::size_t matrix) const;
   const PastMatrix& keep(std::size_t matrix, const ReadMatrix& read) const;
   std::size_t format_index(const std::string& format) const;
