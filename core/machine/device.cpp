@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/cuda/runtime.hpp"
+#include "core/machine/instructions.hpp"
 #include "core/machine/on_backend.hpp"
 
 namespace autospmv {
@@ -98,6 +99,14 @@ Device host_device() {
   device.toolkit = "gcc " __VERSION__;
 #endif
   return device;
+}
+
+std::string_view instructions_in(std::string_view device) {
+  constexpr std::string_view apart = ", ";
+  const auto end = device.rfind(apart);
+  if (end == std::string_view::npos || end == 0) return {};
+  const auto begin = device.rfind(apart, end - 1);
+  return begin == std::string_view::npos ? std::string_view() : device.substr(begin + 2, end - begin - 2);
 }
 
 std::vector<Device> cuda_devices() {

@@ -86,23 +86,25 @@ void print_choices(const Both& both, const Results& results) {
   }
 }
 
-// What a device gets that is not among those that were recorded: only another of its backend is known.
-void print_siblings() {
-  const auto row = [](const char* effort, const Quality& quality) {
-    std::printf("| `%s` | %.1f | %.3f | %.2f |\n", effort, static_cast<double>(quality.trials) / quality.matrices,
-                quality.mean(), quality.worst);
+// What each device gets that was recorded, and what one gets that was not, where another of its kind is known.
+void print_devices(const Weights& weights) {
+  const auto row = [](const char* effort, const char* knowing, const Quality& quality) {
+    std::printf("| `%s`%s | %.1f | %.3f | %.2f |\n", effort, knowing,
+                static_cast<double>(quality.trials) / quality.matrices, quality.mean(), quality.worst);
   };
-  const auto& one = testing::host_recording();
-  const auto& other = testing::sibling_recording();
-  for (const auto& [here, known] : {std::pair(one, other), std::pair(other, one), std::pair(other, other)}) {
-    const Replay replay(here, known);
-    const auto of = testing::replayed(replay, false);
-    std::printf("\n%s, knowing %s, %d matrices:\n\n", here.device.name.c_str(), known.device.name.c_str(),
-                of.measured.matrices);
+  const auto rows = [&](const Replay& replay, const char* knowing, bool blind) {
+    const auto of = testing::replayed(replay, blind, weights);
+    row("estimate", knowing, of.estimated);
+    row("measure", knowing, of.measured);
+    row("online", knowing, of.online);
+  };
+  for (const auto& recording : {testing::gpu_recording(), testing::host_recording(), testing::older_recording()}) {
+    const Replay here(recording);
+    std::printf("\n%s, %zu matrices:\n\n", recording.device.name.c_str(), here.matrices().size());
     std::printf("| effort | trials | best total / total of the choice: geometric mean | worst |\n|---|--:|--:|--:|\n");
-    row("estimate", of.estimated);
-    row("measure", of.measured);
-    row("online", of.online);
+    rows(here, "", false);
+    rows(Replay(testing::by_sibling(recording)), " knowing another device of its kind", false);
+    rows(here, " without other matrices", true);
   }
 }
 
@@ -193,10 +195,7 @@ void run(const Settings& settings) {
     file << benchmark::header_of(weights);
     if (!file.flush()) throw Error("cannot write " + settings.header);
   }
-  Results results;
-  add(results, both, weights);
-  print_choices(both, results);
-  print_siblings();
+  print_devices(weights);
   print_totals(both, weights);
   if (settings.folds > 0) print_folds(both, settings);
 }

@@ -158,9 +158,22 @@ TEST(History, SiblingsCountLessAndSaySo) {
   const auto features = features_of_record(records.front().matrix.features);
   const auto near = history->near(*features, Fingerprint{});
   ASSERT_FALSE(near.neighbours().empty());
-  EXPECT_LT(near.neighbours().front().weight, 0.5);
+  EXPECT_LT(near.neighbours().front().weight, 0.9);
   const auto& candidate = records.front().trials.front().candidate;
   EXPECT_EQ(near.correction(candidate.format, candidate.params).tier, Tier::sibling);
+}
+
+TEST(History, OtherInstructionsAreNoKin) {
+  const auto records = testing::recorded_matrices(testing::host_recording());
+  const auto known_on = [&](const std::string& name) {
+    auto device = testing::host_recording().device;
+    device.name = name;
+    const auto history = testing::history_of<double>(records, device, testing::model_of(testing::host_recording()));
+    return history->matrices();
+  };
+  EXPECT_EQ(known_on("Another Processor, AVX-512, 64 threads"), records.size());
+  EXPECT_EQ(known_on("AMD EPYC, AVX2, 2 threads"), 0U);
+  EXPECT_EQ(known_on("AMD EPYC, 2 threads"), 0U);
 }
 
 // One matrix on this device, of which every second candidate was tried, and others on one eight times as fast.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/instructions.hpp"
 #include "db/database.hpp"
 #include "io/recording.hpp"
 #include "tuner/predict/history.hpp"
@@ -51,14 +52,22 @@ inline const Recording& host_recording() {
   return recording;
 }
 
-/// Another processor, of the same model name and number of threads.
-inline const Recording& sibling_recording() {
+/// An older processor of the same model name.
+inline const Recording& older_recording() {
   static const Recording recording = [] {
     auto other = host_recording();
     other.file = "avx2_double.txt.xz";
     other.device.name = "AMD EPYC, AVX2, 2 threads";
     return other;
   }();
+  return recording;
+}
+
+/// The same as if another device of its kind were at hand.
+inline Recording by_sibling(Recording recording) {
+  auto& name = recording.device.name;
+  name = recording.device.backend == Backend::host ? "another, " + std::string(instructions_in(name)) + ", 64 threads"
+                                                   : "another";
   return recording;
 }
 

@@ -13,26 +13,7 @@ namespace autospmv::testing {
 Replay::Replay(const Recording& recording, const std::function<bool(const std::string&)>& wanted)
     : recording_(recording), model_(model_of(recording)), records_(recorded_matrices(recording)) {
   if (wanted) std::erase_if(records_, [&](const Recorded& record) { return !wanted(record.matrix.label); });
-  known_ = records_;
-  prepare();
-}
-
-Replay::Replay(const Recording& recording, const Recording& known)
-    : recording_(recording),
-      model_(model_of(recording)),
-      records_(recorded_matrices(recording)),
-      known_(recorded_matrices(known)) {
-  // A matrix has another pattern in either where the two say other things of it.
-  for (auto& one : known_) {
-    for (const auto& record : records_) {
-      if (record.matrix.label == one.matrix.label) one.key.pattern = record.key.pattern;
-    }
-  }
-  prepare();
-}
-
-void Replay::prepare() {
-  history_ = history_of<double>(known_, recording_.device, model_);
+  history_ = history_of<double>(records_, recording_.device, model_);
   matrices_.reserve(records_.size());
   for (const auto& record : records_) {
     auto& matrix = matrices_.emplace_back();

@@ -31,8 +31,6 @@ class Replay {
  public:
   /// Of the matrices whose labels are wanted; of all where nothing says which.
   explicit Replay(const Recording& recording, const std::function<bool(const std::string&)>& wanted = {});
-  /// Where nothing is known but what another device was measured to take, of other matrices than the one in hand.
-  Replay(const Recording& recording, const Recording& known);
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
@@ -44,12 +42,9 @@ class Replay {
                                                 const Weights& weights = searched_weights) const;
 
  private:
-  void prepare();
-
   Recording recording_;
   CostModel model_;
   std::vector<Recorded> records_;
-  std::vector<Recorded> known_;  ///< what predictions are made from
   std::vector<Replayable> matrices_;
   std::shared_ptr<const History<double>> history_;
 };
