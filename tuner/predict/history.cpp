@@ -13,9 +13,10 @@ namespace autospmv {
 
 namespace {
 
-// More than these say little new: 6 reach 0.01 less on an H200, 20 no more. On a processor, where reading one more
-// takes a product or two, 12 reach 0.005 more than 6.
-std::size_t most_neighbours(Backend backend) { return backend == Backend::host ? 6 : 12; }
+// More than these say little new: of recorded trials, 6 choose as well as 12 and 20 on the device that they were made
+// on. But where a format by some parameters is slow on it, only a matrix like few others may have shown that: of
+// another device, 12 reach 0.02 more than 6.
+constexpr std::size_t most_neighbours = 12;
 
 // A few megabytes.
 constexpr std::size_t most_prefetched = 500;
@@ -131,7 +132,7 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
     return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
   };
   std::ranges::make_heap(others, further);
-  for (; !others.empty() && near.neighbours_.size() < most_neighbours(device_.backend); others.pop_back()) {
+  for (; !others.empty() && near.neighbours_.size() < most_neighbours; others.pop_back()) {
     std::ranges::pop_heap(others, further);
     const auto& neighbour = others.back();
     const auto& known = past(neighbour.matrix);
