@@ -6,13 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "db/file/opening.hpp"
+#include "db/file/sqlite.hpp"
 #include "db/impl.hpp"
 #include "db/keeping/selection.hpp"
 #include "db/keeping/tables.hpp"
 #include "db/matrices.hpp"
-#include "db/opening.hpp"
 #include "db/process.hpp"
-#include "db/sqlite.hpp"
 #include "db/suspects.hpp"
 #include "db/trials.hpp"
 

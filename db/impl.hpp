@@ -17,9 +17,9 @@
 #include "core/machine/shortage.hpp"
 #include "core/uncopied.hpp"
 #include "db/database.hpp"
+#include "db/file/opening.hpp"
+#include "db/file/sqlite.hpp"
 #include "db/matrices.hpp"
-#include "db/opening.hpp"
-#include "db/sqlite.hpp"
 #include "db/suspects.hpp"
 
 namespace autospmv {

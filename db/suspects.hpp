@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "db/database.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 
 namespace autospmv::db {
 

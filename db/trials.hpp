@@ -9,7 +9,7 @@
 
 #include "core/trial.hpp"
 #include "db/database.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 
 namespace autospmv::db {
 

@@ -115,6 +115,8 @@ NB_MODULE(_core, module) {
   nb::class_<Explanation>(module, "Explanation", "Why products run as they do: print it, or read its members.")
       .def_ro("device", &Explanation::device)
       .def_ro("source", &Explanation::source)
+      .def_ro("tier", &Explanation::tier)
+      .def_ro("known_on", &Explanation::known_on)
       .def_ro("settled", &Explanation::settled)
       .def_ro("choice", &Explanation::choice)
       .def_ro("runner_up", &Explanation::runner_up)

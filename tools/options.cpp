@@ -188,6 +188,8 @@ void add_group(po::options_description& all, OptionGroup group, Options& options
           "with --study: only the table of what the papers claim and what came out");
       add("claims-from", po::value<std::vector<std::string>>(&options.claims_from)->value_name("FILE")->multitoken(),
           "make that table from files that bench --study --json has printed, and measure nothing; takes several");
+      add("html", po::value<std::string>(&options.html)->value_name("FILE"),
+          "with --study or --claims-from: also write a page that shows the claims beside what came out");
       add("rivals", po::bool_switch(&options.rivals),
           "set the fastest of our formats beside the products of other libraries");
       add("markdown", po::bool_switch(&options.markdown),

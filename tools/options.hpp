@@ -51,6 +51,7 @@ struct Options {
   std::optional<std::int64_t> most_nnz;  ///< bench: of the study's own matrices
   bool claims = false;                   ///< bench: only the table of what the papers claim
   std::vector<std::string> claims_from;  ///< bench: that table from these files
+  std::string html;                      ///< bench: the page of a study; empty: none
   bool rivals = false;                   ///< bench: ours against other libraries
   bool markdown = false;                 ///< bench: the tables in Markdown
   std::string output;                    ///< generate

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/cuda/runtime.hpp"
+#include "core/machine/instructions.hpp"
 #include "core/machine/on_backend.hpp"
 
 namespace autospmv {
@@ -26,6 +27,18 @@ std::string processor_name() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "processor";
+}
+
+// The kernels that the loader picks here (core/machine/simd.hpp): processors of one model name may have them or not.
+std::string instruction_set() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return ", AVX-512";
+  }
+  if (__builtin_cpu_supports("avx2")) return ", AVX2";
+#endif
+  return "";
 }
 
 std::string first_word(const std::string& file) {
@@ -72,7 +85,7 @@ std::int64_t pages(int which) {
 }  // namespace
 
 Device host_device() {
-  static const std::string name = processor_name();
+  static const std::string name = processor_name() + instruction_set();
   static const std::int64_t cache_bytes = last_level_cache_bytes();
   Device device;
   device.backend = Backend::host;
@@ -86,6 +99,14 @@ Device host_device() {
   device.toolkit = "gcc " __VERSION__;
 #endif
   return device;
+}
+
+std::string_view instructions_in(std::string_view device) {
+  constexpr std::string_view apart = ", ";
+  const auto end = device.rfind(apart);
+  if (end == std::string_view::npos || end == 0) return {};
+  const auto begin = device.rfind(apart, end - 1);
+  return begin == std::string_view::npos ? std::string_view() : device.substr(begin + 2, end - begin - 2);
 }
 
 std::vector<Device> cuda_devices() {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "db/database.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 
 namespace autospmv::db {
 

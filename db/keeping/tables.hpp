@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "db/file/sqlite.hpp"
 #include "db/rows.hpp"
-#include "db/sqlite.hpp"
 
 namespace autospmv::db {
 

@@ -54,6 +54,12 @@ struct Explanation {
   std::int64_t nnz = 0;
   std::string source;  ///< "measured", "database", "estimated", "untried"
   std::string layer;   ///< the system database that knows the choice; empty: the user's own, or none
+  /// Of an estimated choice, what it was expected from: "neighbour", trials of near matrices on this device; "sibling",
+  /// of near matrices on another device of its kind; "model", the cost model alone. Else empty.
+  std::string tier;
+  double expected_seconds = 0;        ///< of an estimated choice, of one product
+  double uncertainty = 0;             ///< of that: 0.2 where a fifth more or less is usual
+  std::vector<std::string> known_on;  ///< the devices that the nearest known matrices were measured on
   /// Why what the database knows of the matrix was passed over; else empty. Trials of some candidates decide nothing as
   /// long as plain CSR was not tried beside them.
   std::string passed_over;

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 @pytest.fixture(autouse=True)
 def no_database(monkeypatch):
     monkeypatch.setenv("AUTOSPMV_DB", ":memory:")
+    monkeypatch.setenv("AUTOSPMV_SYSTEM_DB", "")
 
 
 def random_matrix(rows, cols, density=0.05, dtype=np.float64, seed=1):

@@ -1,13 +1,25 @@
 """The program comes with the package."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import autospmv
+from conftest import random_matrix
+
+PROGRAM = Path(sys.executable).parent / "autospmv"
 
 
 def test_the_program_is_of_the_same_version():
-    program = Path(sys.executable).parent / "autospmv"
-    run = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    run = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
     assert autospmv.__version__ in run.stdout
+
+
+def test_both_find_what_is_known_of_other_matrices(monkeypatch):
+    monkeypatch.delenv("AUTOSPMV_SYSTEM_DB")
+    words = ["explain", "--json", "--backend", "host", "--effort", "estimate", "gen:pde:20"]
+    run = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["known_on"]
+    A = autospmv.Matrix(random_matrix(2000, 2000), effort="estimate", device="host", database="memory")
+    assert json.loads(A.explain().json)["known_on"]

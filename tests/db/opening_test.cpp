@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "db/migration.hpp"
+#include "db/file/migration.hpp"
 #include "tests/db/opening.hpp"
 
 namespace autospmv {

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autospmv/plan.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 #include "formats/format.hpp"
 #include "io/generators.hpp"
 #include "tests/fuzz/support.hpp"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""check.py PROGRAM [DIRECTORY]: the page of `autospmv report`, in headless Chromium: its size, that it asks nobody for
-anything, sorting, filtering, hovering, keys, themes, a phone's width and print. Screenshots go to DIRECTORY. Exit status 77
-where there is no Chromium."""
+"""check.py PROGRAM [DIRECTORY]: the pages of `autospmv report` and `bench --study`, in headless Chromium: their size, that
+they ask nobody for anything, sorting, filtering, hovering, keys, themes, a phone's width and print. Screenshots go to
+DIRECTORY. Exit status 77 where there is no Chromium."""
 
 import base64
 import json
@@ -98,6 +98,34 @@ class Page:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def check_own(self):
+        """That it is made of nothing but itself, and that no text in it is taken for more than a text."""
+        assert self.run("performance.getEntriesByType('resource').length") == 0, "it asks for something"
+        assert self.run("document.querySelectorAll('script').length") == 2, "a text became a script"
+        assert self.run("window.broken") is None, "a text was run"
+
+    def check_theme(self):
+        def brightness():
+            red, green, blue = eval(self.run("getComputedStyle(document.body).backgroundColor").replace("rgb", ""))
+            return red + green + blue
+
+        before = brightness()
+        self.find("#theme").click()
+        assert abs(brightness() - before) > 400, "the theme does not change"
+        assert self.find("#theme").get_attribute("aria-pressed") == ("true" if brightness() < before else "false")
+
+    def check_phone(self):
+        """Nothing but tables moves sideways."""
+        self.load(390, 844)
+        assert self.run("document.documentElement.scrollWidth") <= 390, "it is wider than a phone"
+
+    def check_print(self):
+        self.load(1280, 900)
+        printed = base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
+        assert printed.startswith(b"%PDF") and len(printed) > 10000
+        complaints = [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        assert not complaints, complaints
+
     def column(self, number):
         return self.run(f"[...document.querySelectorAll('#matrices tbody tr')].map("
                         f"row => row.children[{number}].textContent)")
@@ -110,9 +138,7 @@ class Page:
 def check_page(page):
     page.load(1280, 900)
     page.picture("light")
-    assert page.run("performance.getEntriesByType('resource').length") == 0, "it asks for something"
-    assert page.run("document.querySelectorAll('script').length") == 2, "a text of the database became a script"
-    assert page.run("window.broken") is None, "a text of the database was run"
+    page.check_own()
     assert HOSTILE in page.column(0), "a name is not shown as it is"
     assert len(page.column(0)) == MATRICES
     assert page.run("document.querySelectorAll('#winners .mark').length") == 0, "there are no features"
@@ -150,28 +176,11 @@ def check_page(page):
     assert "a product (quartiles" in page.find("#tip").text
     page.picture("tip")
 
-    # Themes.
-    def brightness():
-        red, green, blue = eval(page.run("getComputedStyle(document.body).backgroundColor").replace("rgb", ""))
-        return red + green + blue
-
-    before = brightness()
-    page.find("#theme").click()
-    assert abs(brightness() - before) > 400, "the theme does not change"
-    assert page.find("#theme").get_attribute("aria-pressed") == ("true" if brightness() < before else "false")
+    page.check_theme()
     page.picture("dark")
-
-    # A phone: nothing but tables moves sideways.
-    page.load(390, 844)
-    assert page.run("document.documentElement.scrollWidth") <= 390, "it is wider than a phone"
+    page.check_phone()
     page.picture("phone")
-
-    # Print.
-    page.load(1280, 900)
-    printed = base64.b64decode(page.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
-    assert printed.startswith(b"%PDF") and len(printed) > 10000
-    complaints = [entry for entry in page.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-    assert not complaints, complaints
+    page.check_print()
 
 
 def check_points(page):
@@ -191,6 +200,61 @@ def check_points(page):
     page.picture("points")
 
 
+def study_files(measured, directory):
+    """What `bench --study all --json` has printed of one matrix, as if of three and from three machines, one of a hostile
+    name."""
+    runs = [("host", "a processor, 8 threads", "double"), ("host", "a processor, 8 threads", "float"),
+            ("cuda", "a GPU" + HOSTILE, "double")]
+    chance = random.Random(2)
+    for number, (backend, device, value_type) in enumerate(runs):
+        name = os.path.join(directory, f"study{number}.json")
+        with open(name, "w", encoding="utf-8") as file:
+            for line in measured.splitlines():
+                one = json.loads(line)
+                if "trials" not in one:
+                    continue
+                one.update(backend=backend, device=device, value_type=value_type)
+                for name_of_matrix in ("one", "two", "three" + HOSTILE):
+                    one.update(matrix=name_of_matrix, mean_row=2 * one["mean_row"])
+                    for trial in one["trials"]:
+                        if trial["median_us"]:
+                            trial["median_us"] *= chance.uniform(1, 2)
+                    file.write(json.dumps(one) + "\n")
+        yield name
+
+
+def check_study(page):
+    page.load(1280, 900)
+    page.picture("study_light")
+    page.check_own()
+    claims = page.run("document.querySelectorAll('#verdicts tbody tr').length")
+    assert claims > 40, "claims are missing"
+    assert page.run("document.querySelectorAll('.claim').length") == claims
+    assert page.run("document.querySelectorAll('.claim .mark').length") > claims, "little is shown"
+    assert page.run("document.querySelectorAll('.claim .claimed').length") > claims / 2, "no claim is shown"
+    assert page.run("document.querySelectorAll('#tally .bar').length") >= 3
+    assert page.run("document.querySelectorAll('#formats .bar').length") > 3
+    # A claim's name leads to its picture.
+    page.find("#verdicts td button").click()
+    assert page.run("document.activeElement.className") == "claim"
+    page.picture("study_claim")
+    mark = page.find(".claim .mark.good")
+    page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", mark)
+    ActionChains(page.driver).move_to_element(mark).perform()
+    assert "claimed:" in page.find("#tip").text, "no tip at a mark"
+    page.find("#paper option:nth-child(3)").click()
+    assert 0 < page.run("document.querySelectorAll('.claim').length") < claims, "papers are not chosen"
+    page.find("#verdict option:nth-child(3)").click()
+    assert page.run("[...document.querySelectorAll('#verdicts tbody tr')].every(row => row.textContent.includes('✗'))")
+    page.find("#run option:nth-child(3)").click()
+    assert page.run("document.querySelectorAll('#formats tbody tr').length") == 3
+    page.check_theme()
+    page.picture("study_dark")
+    page.check_phone()
+    page.picture("study_phone")
+    page.check_print()
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     pictures = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -198,7 +262,8 @@ def main():
     try:
         with tempfile.TemporaryDirectory() as directory:
             def run(*words):
-                subprocess.run([program, *words], check=True, cwd=directory, stdout=subprocess.DEVNULL)
+                return subprocess.run([program, *words], check=True, cwd=directory, stdout=subprocess.PIPE,
+                                      encoding="utf-8").stdout
 
             with open(os.path.join(directory, "rows.jsonl"), "w", encoding="utf-8") as file:
                 for row in rows():
@@ -212,9 +277,14 @@ def main():
                 "gen:fem:5:3", "gen:dense:40")
             run("report", "tuned.db", "-o", "tuned.html")
             check_points(Page(driver, os.path.join(directory, "tuned.html"), pictures))
+            measured = run("bench", "--study", "all", "--json", "--quiet", "--backend", "host", "gen:pde:6")
+            run("bench", "--claims-from", *study_files(measured, directory), "--html", "study.html")
+            study = os.path.join(directory, "study.html")
+            assert os.path.getsize(study) < 2_000_000, "the page of studies is too large"
+            check_study(Page(driver, study, pictures))
     finally:
         driver.quit()
-    print("the page sorts, filters, hovers, prints and changes its theme")
+    print("the pages sort, filter, hover, print and change their theme")
 
 
 if __name__ == "__main__":

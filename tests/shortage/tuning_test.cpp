@@ -16,7 +16,7 @@
 
 #include <autospmv/autospmv.hpp>
 
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 #include "tests/shortage/allocations.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/context/keys.hpp"

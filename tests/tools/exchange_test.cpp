@@ -1,6 +1,6 @@
 // autospmv db export, import, merge, diff, stats, check and vacuum, by the program itself.
 #include "db/database.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 #include "tests/tools/program.hpp"
 
 namespace autospmv {

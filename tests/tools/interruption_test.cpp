@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "db/database.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 #include "tests/tools/program.hpp"
 #include "tuner/measure/first_launch.hpp"
 

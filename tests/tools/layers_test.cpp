@@ -58,5 +58,22 @@ TEST_F(SystemDatabases, ArePredictedFrom) {
   EXPECT_FALSE(std::filesystem::exists(path("own.db")));
 }
 
+// A program in the folder it was built in finds what was made beside it.
+TEST_F(SystemDatabases, OfTheInstallationSayWhatOthersAreLikeAndNoMore) {
+  const auto explained = [&](const std::string& effort, std::vector<std::string> more) {
+    more.insert(more.begin(), {"explain", "--json", "--backend", "host", "--effort", effort, "--db", path("own.db")});
+    return run(std::move(more)).json_lines().at(0);
+  };
+  const auto known = explained("estimate", {"gen:pde:9"});
+  EXPECT_GT(known["known_matrices"], 50);
+  EXPECT_FALSE(known["known_on"].empty());
+  EXPECT_EQ(known["source"], "estimated");
+  const auto unknown = explained("estimate", {"--system-db", "none", "gen:pde:9"});
+  EXPECT_EQ(unknown["known_matrices"], 0);
+  EXPECT_EQ(unknown["tier"], "model");
+  // One of those that it was made of.
+  EXPECT_EQ(explained("cached", {"gen:pde:40"})["source"], "untried");
+}
+
 }  // namespace
 }  // namespace autospmv

@@ -257,6 +257,32 @@ TEST_F(StudyRun, BringsRunsOfSeveralMachinesIntoOneTable) {
   EXPECT_NE(of_threads["runs"][1]["verdict"], "-");
 }
 
+TEST_F(StudyRun, WritesAPageOfItsClaims) {
+  const auto finished = study("ipcsr", {"--json", "--html", path("page.html"), "gen:pde:6", "gen:grid2d:20"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const auto page = read("page.html");
+  const std::string begin = "id=\"facts\">";
+  const auto from = page.find(begin) + begin.size();
+  const auto facts = test::Json::parse(page.substr(from, page.find("</script>", from) - from));
+  const auto& ipcsr = *tools::find_studies("ipcsr").front();
+  EXPECT_EQ(facts["claims"].size(), ipcsr.claims.size());
+  ASSERT_EQ(facts["studies"].size(), 1U);
+  EXPECT_EQ(facts["studies"][0]["contenders"].size(), ipcsr.contenders.size());
+  ASSERT_EQ(facts["matrices"].size(), 2U);
+  EXPECT_EQ(facts["matrices"][0]["name"], "gen:pde:6");
+  EXPECT_EQ(facts["matrices"][0]["us"].size(), ipcsr.contenders.size());
+  const auto fastest = facts["matrices"][0]["fastest"].get<std::size_t>();
+  EXPECT_GT(facts["matrices"][0]["us"][fastest].get<double>(), 0);
+  EXPECT_NE(facts["command"].get<std::string>().find("--html"), std::string::npos);
+  // The same of files.
+  const auto file = write("host.json", finished.out);
+  EXPECT_EQ(studies({"--study", "ipcsr", "--claims-from", file, "--html", path("again.html")}).exit_code, 0);
+  EXPECT_NE(read("again.html").find("gen:grid2d:20"), std::string::npos);
+  expect_one_error(studies({"--claims-from", file, "--html", path("no/where.html")}), 1, "cannot be written");
+  expect_one_error(studies({"--study", "ipcsr", "--matrices", "--html", path("page.html")}), 2, "--html shows claims");
+  expect_one_error(run({"bench", "gen:pde:6", "--html", path("page.html")}), 2, "go with --study NAME");
+}
+
 TEST_F(StudyRun, RefusesFilesThatAreNoStudies) {
   const auto claims_from = [&](const std::string& text) {
     return studies({"--claims-from", write("file.json", text)});

@@ -166,8 +166,8 @@ int run_bench(const Options& options) {
   const bool studies = options.study || !options.claims_from.empty();
   if (options.rivals && studies) throw InvalidArgument("--rivals and --study are two comparisons: choose one");
   if (studies) return run_studies(options);
-  if (options.claims || options.list_matrices || options.most_nnz) {
-    throw InvalidArgument("--claims, --matrices and --most-nnz go with --study NAME");
+  if (options.claims || options.list_matrices || options.most_nnz || !options.html.empty()) {
+    throw InvalidArgument("--claims, --matrices, --most-nnz and --html go with --study NAME");
   }
   if (options.markdown && !options.rivals)
     throw InvalidArgument("--markdown goes with --rivals, --claims and --matrices");

@@ -33,9 +33,10 @@ struct Explanation {
   double choice_total = 0;                                        ///< seconds, setup and expected calls
   double moved_bytes = std::numeric_limits<double>::quiet_NaN();  ///< by one product of the choice
   std::vector<Rejection> rejections;
-  std::size_t known_matrices = 0;  ///< whose trials predictions are made from
-  std::size_t below = 0;           ///< of which so many are in system databases
-  std::vector<std::string> near;   ///< the nearest of them, by label
+  std::size_t known_matrices = 0;     ///< whose trials predictions are made from
+  std::size_t below = 0;              ///< of which so many are in system databases
+  std::vector<std::string> near;      ///< the nearest of them, by label
+  std::vector<std::string> known_on;  ///< the devices of all that are near
 };
 
 const Prospect* find(const std::vector<Prospect>& prospects, const Candidate& candidate) {
@@ -100,6 +101,7 @@ Explanation explain(const LoadedMatrix<T>& loaded, Operation op, const Context& 
   if (const auto* prospect = find(prospects, choice)) explanation.moved_bytes = prospect->cost.bytes;
   explanation.known_matrices = history->matrices();
   explanation.below = history->matrices_below();
+  explanation.known_on = predictor.devices();
   for (const auto& neighbour : predictor.neighbours()) {
     if (explanation.near.size() == 3) break;
     explanation.near.emplace_back(neighbour.label);
@@ -164,6 +166,11 @@ void print_tier(const Explanation& explanation) {
   std::cout << ": predicted " << fixed(record.prediction->seconds * 1e6, 2) << " us, give or take "
             << fixed(100 * spread_of(explanation), 0) << " %, from " << explanation.known_matrices << " other matrices";
   if (explanation.below > 0) std::cout << ", " << explanation.below << " of them in system databases";
+  const char* on = "; the nearest were measured on ";
+  for (const auto& device : explanation.known_on) {
+    std::cout << on << printable(device);
+    on = " and ";
+  }
   const char* separator = "; nearest ";
   for (const auto& label : explanation.near) {
     std::cout << separator << printable(label);
@@ -260,6 +267,7 @@ Json explain_json(const Explanation& explanation, const Context& context) {
   json["predicted_us"] = record.prediction ? Json(record.prediction->seconds * 1e6) : Json(nullptr);
   json["known_matrices"] = explanation.known_matrices;
   json["near"] = explanation.near;
+  json["known_on"] = explanation.known_on;
   json["expected_calls"] = context.limits().expected_calls;
   json["runner_up"] = rival_json(explanation, explanation.runner_up, context.limits());
   json["best_other_format"] = rival_json(explanation, explanation.best_other, context.limits());

@@ -1,15 +1,5 @@
 // autospmv report: what a database holds, as a page to look at.
 
-#include <cerrno>
-#include <chrono>
-#include <ctime>
-#include <fstream>
-#include <iomanip>
-#include <iostream>
-#include <sstream>
-#include <system_error>
-
-#include "autospmv/version.h"
 #include "core/error.hpp"
 #include "tools/command.hpp"
 #include "tools/database/actions.hpp"
@@ -20,27 +10,6 @@
 namespace autospmv::tools {
 
 namespace {
-
-std::string now() {
-  const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::ostringstream text;
-  text << std::put_time(&parts, "%Y-%m-%d %H:%M UTC");
-  return text.str();
-}
-
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-  if (!word.empty() &&
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:") ==
-          std::string::npos) {
-    return word;
-  }
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 std::string command_of(const Options& options, const std::filesystem::path& file) {
   std::string text = "autospmv report " + quoted(file.string()) + " -o " + quoted(options.output);
@@ -78,21 +47,12 @@ int run_report(const Options& options) {
     throw Error("nothing is reported: " + file.string() + " has no trials of such matrices");
   const auto statistics = database->statistics();
   facts["database"] = std::filesystem::absolute(file).lexically_normal().string();
-  facts["moment"] = now() + ", autospmv " AUTOSPMV_VERSION;
-  facts["command"] = command_of(options, file);
   facts["trials"] = statistics.trials;
   facts["first"] = statistics.first;
   facts["last"] = statistics.last;
-  const auto page = page_of(facts);
-  if (options.output == "-") {
-    std::cout << page;
-    return 0;
-  }
-  std::ofstream out(options.output, std::ios::binary);
-  if (!out) throw Error(options.output + ": cannot be written: " + std::generic_category().message(errno));
-  out << page;
-  if (!out.flush()) throw Error(options.output + ": cannot be written: the device is full");
-  if (options.json) {
+  const auto page = page_of(report_page, facts, command_of(options, file));
+  write_page(page, options.output);
+  if (options.json && options.output != "-") {
     print_json({{"file", options.output}, {"bytes", page.size()}, {"matrices", facts["matrices"].size()}});
   }
   return 0;

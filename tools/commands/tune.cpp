@@ -25,22 +25,17 @@ Table make_table() {
            {"speed-up", 8},
            {"% of copy", 9},
            {"trials", 6},
-           {"source", 8, true}}};
+           {"source", 20, true}}};
 }
 
 Row cells(const TuneRecord& record, double copy_bandwidth) {
   const double seconds = seconds_of(record);
-  return {record.matrix.label,
-          std::to_string(record.matrix.rows),
-          std::to_string(record.matrix.nnz),
-          record.choice.text(),
-          fixed(seconds * 1e6, 2),
-          fixed(gflops(record.matrix, seconds), 2),
-          fixed(csr_equivalent_gbs(record.matrix, seconds), 1),
-          fixed(speedup(record), 2),
-          fixed(100 * csr_product_bytes(record.matrix) / seconds / copy_bandwidth, 0),
-          std::to_string(record.trials),
-          source_of(record)};
+  return {record.matrix.label, std::to_string(record.matrix.rows), std::to_string(record.matrix.nnz),
+          record.choice.text(), fixed(seconds * 1e6, 2), fixed(gflops(record.matrix, seconds), 2),
+          fixed(csr_equivalent_gbs(record.matrix, seconds), 1), fixed(speedup(record), 2),
+          fixed(100 * csr_product_bytes(record.matrix) / seconds / copy_bandwidth, 0), std::to_string(record.trials),
+          // How far an estimate is to be trusted depends on what it was made from.
+          source_of(record) + (record.prediction ? ": " + std::string(name_of(record.prediction->tier)) : "")};
 }
 
 void print_header(Table& table, const Context& context, const std::string& value_type) {

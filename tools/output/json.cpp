@@ -103,6 +103,7 @@ Json to_json(const TuneRecord& record, const Device& device, double copy_bandwid
   json["from_database"] = record.from_database;
   json["layer"] = record.layer;
   json["source"] = source_of(record);
+  json["tier"] = record.prediction ? Json(name_of(record.prediction->tier)) : Json(nullptr);
   json["trials"] = record.trials;
   json["winner"] = winner_json(record);
   json["baseline"] = baseline_json(record);

@@ -79,10 +79,6 @@ std::vector<std::string_view> owed_types(const std::vector<StudyRun>& runs) {
   return owed;
 }
 
-std::string title_of(const StudyRun& run) {
-  return (run.backend == host_name ? run.backend : run.device) + ", " + run.value_type;
-}
-
 std::string tally(const std::vector<const Study*>& studies, const StudyRun& run) {
   std::array<int, 4> counts{};
   std::size_t matrices = 0;
@@ -171,6 +167,10 @@ std::vector<StudyRun> runs_of(std::vector<StudiedFor> all) {
     matrices.push_back(std::move(studied));
   }
   return runs;
+}
+
+std::string title_of(const StudyRun& run) {
+  return (run.backend == host_name ? run.backend : run.device) + ", " + run.value_type;
 }
 
 void print_claims_table(const std::vector<const Study*>& studies, const std::vector<StudyRun>& runs, bool markdown) {

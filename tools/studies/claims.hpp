@@ -46,6 +46,9 @@ struct StudyRun {
 /// In the order in which they come; the last result counts where a matrix was measured again.
 std::vector<StudyRun> runs_of(std::vector<StudiedFor> all);
 
+/// "host, double", "NVIDIA H200, float".
+std::string title_of(const StudyRun& run);
+
 /// A column a run, and one for each run on a GPU that is missing.
 void print_claims_table(const std::vector<const Study*>& studies, const std::vector<StudyRun>& runs, bool markdown);
 

@@ -10,6 +10,7 @@
 #include "tools/studies/contenders.hpp"
 #include "tools/studies/elsewhere.hpp"
 #include "tools/studies/exchange.hpp"
+#include "tools/studies/page.hpp"
 #include "tools/studies/report.hpp"
 
 namespace autospmv::tools {
@@ -150,6 +151,7 @@ class Comparison {
 
   void conclude() const {
     const auto runs = runs_of(results_);
+    if (!options_.html.empty()) write_study_page(options_, studies_, runs);
     if (options_.claims) {
       if (options_.json) return print_json(claims_json(studies_, runs));
       return print_claims_table(studies_, runs, options_.markdown);
@@ -192,6 +194,7 @@ int claims_of_files(const Options& options, const Studies& studies) {
     for (auto& one : read_studied(file)) all.push_back(std::move(one));
   }
   const auto runs = runs_of(std::move(all));
+  if (!options.html.empty()) write_study_page(options, studies, runs);
   if (options.json) {
     print_json(claims_json(studies, runs));
   } else {
@@ -203,6 +206,8 @@ int claims_of_files(const Options& options, const Studies& studies) {
 void check(const Options& options) {
   const bool reads = !options.claims_from.empty();
   if (!options.only.empty()) throw InvalidArgument("--study names the formats itself: it does not go with --format");
+  if (options.list_matrices && !options.html.empty())
+    throw InvalidArgument("--html shows claims: --matrices makes none");
   if (options.list_matrices && (options.claims || reads)) {
     throw InvalidArgument("--matrices lists matrices, and makes no claims");
   }

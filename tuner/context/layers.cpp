@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -42,10 +43,14 @@ fs::path own_directory() {
 
 fs::path installed_knowledge() {
   // An installation may be moved as a whole; what is left of one stays where it was built for.
-  const fs::path name("starter.db");
-  for (const auto& directory : {own_directory() / AUTOSPMV_DATA_FROM_LIBRARY, fs::path(AUTOSPMV_DATA_DIRECTORY)}) {
+  const auto here = own_directory();
+  const std::array places = {here / AUTOSPMV_DATA_FROM_LIBRARY,
+                             here / "../share/autospmv",           // of a program, and of pip install --target
+                             here / "../../../../share/autospmv",  // of lib/python3.11/site-packages/autospmv
+                             fs::path(AUTOSPMV_DATA_DIRECTORY)};
+  for (const auto& directory : places) {
     std::error_code missing;
-    const auto file = directory / name;
+    const auto file = directory / "starter.db";
     if (directory.is_absolute() && fs::is_regular_file(file, missing)) return file.lexically_normal();
   }
   return {};

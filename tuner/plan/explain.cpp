@@ -22,6 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view estimated = "estimated";
+
 ExplainedCandidate explained(const Candidate& candidate) {
   ExplainedCandidate one;
   one.format = candidate.format;
@@ -74,6 +76,14 @@ void add_prospects(Explanation& explanation, const detail::PlanState<T>& plan, c
   const auto features = extract_features(plan.matrix()->on(plan.place()), service.device());
   const auto choice = plan.choice().candidate;
   for (const auto& prospect : prospects_of<T>(features, key, service, plan.origin().only)) {
+    if (prospect.candidate == choice && explanation.source == estimated) {
+      explanation.tier = name_of(prospect.prediction.tier);
+      explanation.expected_seconds = prospect.prediction.seconds;
+      explanation.uncertainty = std::expm1(prospect.prediction.deviation);
+      if (prospect.prediction.tier != Tier::model) {
+        explanation.known_on = service.history<T>()->near(features, key.pattern).devices();
+      }
+    }
     if (prospect.admitted()) continue;
     auto refused = explained(prospect.candidate);
     refused.outcome = name_of(Outcome::refused);
@@ -170,6 +180,16 @@ std::string Explanation::text() const {
   out << "choice      " << named(choice) << ", " << source;
   if (!layer.empty()) out << ' ' << printable(layer);
   out << (settled ? "" : ", still tuned online") << '\n';
+  if (!tier.empty()) {
+    out << "known by    " << tier << ": expected to take " << expected_seconds * 1e6 << " us, give or take "
+        << 100 * uncertainty << " %";
+    const char* separator = ", from matrices on ";
+    for (const auto& device_of_others : known_on) {
+      out << separator << printable(device_of_others);
+      separator = "; ";
+    }
+    out << '\n';
+  }
   if (!passed_over.empty()) out << "            " << passed_over << '\n';
   out << "memory      " << bytes_per_nonzero << " bytes a nonzero and product, x and y included; " << choice.bytes
       << " bytes allocated\n";
@@ -210,6 +230,10 @@ std::string Explanation::json() const {
                {"nonzeros", nnz},
                {"source", source},
                {"layer", layer},
+               {"tier", tier},
+               {"expected_seconds", expected_seconds},
+               {"uncertainty", uncertainty},
+               {"known_on", known_on},
                {"passed_over", passed_over},
                {"settled", settled},
                {"choice", to_json(choice)},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/machine/instructions.hpp"
 #include "features/recorded.hpp"
 #include "formats/sizes.hpp"
 #include "tuner/predict/recorded_costs.hpp"
@@ -12,15 +13,31 @@ namespace autospmv {
 
 namespace {
 
-// More than these say little new: 6 reach 0.01 less on an H200, 20 no more. On a processor, where reading one more
-// takes a product or two, 12 reach 0.005 more than 6.
-std::size_t most_neighbours(Backend backend) { return backend == Backend::host ? 6 : 12; }
+// More than these say little new: of recorded trials, 6 choose as well as 12 and 20 on the device that they were made
+// on. But where a format by some parameters is slow on it, only a matrix like few others may have shown that: of
+// another device, 12 reach 0.02 more than 6.
+constexpr std::size_t most_neighbours = 12;
 
 // A few megabytes.
 constexpr std::size_t most_prefetched = 500;
 
 // Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
-constexpr double sibling_weight = 0.25;
+// That of the same device reaches the more, the more it weighs; what was tried on this one is to weigh more.
+constexpr double sibling_weight = 0.8;
+
+// By other instructions another order is right: on two processors, with AVX-512 and without, the cost model alone
+// chooses as well, and formats of blocks take up to fifteen times as long where they do not fit the registers.
+void keep_kin(RecordedPoints& points, const Device& device) {
+  RecordedPoints kin{points.environments, {}, points.dimensions, {}};
+  for (std::size_t p = 0; p < points.points.size(); ++p) {
+    const auto& name = points.environments[points.points[p].environment].key.device;
+    if (instructions_in(name) != instructions_in(device.name)) continue;
+    kin.points.push_back(points.points[p]);
+    const auto coordinates = points.coordinates_of(p);
+    kin.coordinates.insert(kin.coordinates.end(), coordinates.begin(), coordinates.end());
+  }
+  points = std::move(kin);
+}
 
 }  // namespace
 
@@ -45,6 +62,7 @@ History<T>::History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_o
       trials_of_(std::move(trials_of)),
       device_(device),
       model_(model) {
+  keep_kin(points_, device_);
   standardize();
 }
 
@@ -106,6 +124,7 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   Predictor near(model_, weights);
   near.history_ = this->weak_from_this().lock();
   std::vector<Predictor::FormatSums> by_format;
+  std::vector<Predictor::FormatSums> of_siblings;
   const std::scoped_lock lock(mutex_);
   // Of thousands the nearest few are wanted: a heap gives them without sorting the others.
   auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
@@ -113,16 +132,20 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
     return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
   };
   std::ranges::make_heap(others, further);
-  for (; !others.empty() && near.neighbours_.size() < most_neighbours(device_.backend); others.pop_back()) {
+  for (; !others.empty() && near.neighbours_.size() < most_neighbours; others.pop_back()) {
     std::ranges::pop_heap(others, further);
     const auto& neighbour = others.back();
     const auto& known = past(neighbour.matrix);
     if (known.ratios.empty()) continue;
     near.neighbours_.push_back(neighbour);
     near.neighbours_.back().label = known.label;
+    near.neighbours_.back().device = points_.environments[points_.points[neighbour.matrix].environment].key.device;
     by_format.resize(tried_.size());
-    for (const auto& ratio : known.ratios) add(ratio, neighbour, by_format[ratio.format]);
+    of_siblings.resize(tried_.size());
+    auto& sums = is_sibling(neighbour.matrix) ? of_siblings : by_format;
+    for (const auto& ratio : known.ratios) add(ratio, neighbour, sums[ratio.format]);
   }
+  add_siblings(by_format, of_siblings);
   std::vector<double> times;
   std::vector<double> setups;
   for (std::size_t f = 0; f < by_format.size(); ++f) {
@@ -144,6 +167,45 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   near.unknown_.log_time = median(times);
   near.unknown_.log_setup = median(setups);
   return near;
+}
+
+// How fast another device is says nothing of this one. The order that it gave is put where this device is, by the
+// candidates that both have tried near by.
+template <class T>
+void History<T>::add_siblings(std::vector<Predictor::FormatSums>& own,
+                              std::vector<Predictor::FormatSums>& of_siblings) {
+  const auto for_both = [&](const auto& take) {
+    for (std::size_t f = 0; f < own.size(); ++f) {
+      auto& here = own[f].of_params;
+      auto& there = of_siblings[f].of_params;
+      here.resize(std::max(here.size(), there.size()));
+      for (std::size_t choice = 0; choice < there.size(); ++choice) take(here[choice], there[choice]);
+    }
+  };
+  double weight = 0;
+  double time = 0;
+  double setup = 0;
+  for_both([&](const Predictor::Sums& here, const Predictor::Sums& there) {
+    if (here.weight == 0 || there.weight == 0) return;
+    weight += here.weight;
+    time += here.log_time - here.weight * there.log_time / there.weight;
+    setup += here.log_setup - here.weight * there.log_setup / there.weight;
+  });
+  if (weight > 0) {
+    time /= weight;
+    setup /= weight;
+  }
+  for_both([&](Predictor::Sums& here, const Predictor::Sums& there) {
+    if (there.weight == 0) return;
+    here.params = there.params;
+    here.weight += there.weight;
+    here.square += there.square + 2 * time * there.log_time + time * time * there.weight;
+    here.log_time += there.log_time + time * there.weight;
+    here.log_setup += there.log_setup + setup * there.weight;
+  });
+  for (std::size_t f = 0; f < own.size(); ++f) {
+    if (own[f].tier == Tier::model) own[f].tier = of_siblings[f].tier;
+  }
 }
 
 template <class T>
@@ -192,7 +254,6 @@ typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
   return read;
 }
 
-// How fast another device is says nothing of this one.
 template <class T>
 void History<T>::take_order_only(std::vector<ReadRatio>& ratios) {
   std::vector<double> times;

@@ -39,7 +39,8 @@ class History : public std::enable_shared_from_this<History<T>> {
   using MatrixOf = std::function<std::optional<MatrixRecord>(const RecordedPoints&, const RecordedPoint&)>;
 
   /// Of points by point_maker<T>(). Those of other devices count less: of them only the order of candidates is taken,
-  /// and the cost model says how fast this device is. Formats that are not known here are passed over.
+  /// and the cost model says how fast this device is. Those of processors with other instructions are passed over, and
+  /// formats that are not known here.
   History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_of, const Device& device, const CostModel& model);
 
   [[nodiscard]] std::size_t matrices() const { return points_.points.size(); }
@@ -90,6 +91,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   [[nodiscard]] bool is_sibling(std::size_t matrix) const;
   [[nodiscard]] ReadMatrix read(std::size_t matrix) const;
   static void take_order_only(std::vector<ReadRatio>& ratios);
+  static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
   const PastMatrix& past(std::size_t matrix) const;
   const PastMatrix& keep(std::size_t matrix, const ReadMatrix& read) const;
   std::size_t format_index(const std::string& format) const;

@@ -25,6 +25,14 @@ Predictor::Predictor(const CostModel& model, const Weights& weights) : model_(mo
   unknown_.deviation = model.deviation();
 }
 
+std::vector<std::string> Predictor::devices() const {
+  std::vector<std::string> devices;
+  for (const auto& neighbour : neighbours_) {
+    if (std::ranges::find(devices, neighbour.device) == devices.end()) devices.emplace_back(neighbour.device);
+  }
+  return devices;
+}
+
 Prediction Predictor::predict(const std::string& format, const Params& params, const Cost& cost,
                               double csr_bytes) const {
   const auto correction = this->correction(format, params);

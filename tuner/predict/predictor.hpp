@@ -50,6 +50,7 @@ class Predictor {
     std::size_t matrix = 0;
     double weight = 0;  ///< 1 at the same position on the same device, towards 0 far away
     std::string_view label = {};
+    std::string_view device = {};
   };
 
   explicit Predictor(const CostModel& model, const Weights& weights = searched_weights);
@@ -61,6 +62,8 @@ class Predictor {
 
   /// The nearest known matrices, nearest first.
   [[nodiscard]] const std::vector<Neighbour>& neighbours() const { return neighbours_; }
+  /// The devices that they were measured on, that of the nearest first.
+  [[nodiscard]] std::vector<std::string> devices() const;
 
  private:
   template <class T>

@@ -1,11 +1,11 @@
 // How good choices are on the recorded trials in tests/tuner/recorded, and the weights that make them:
 //     benchmark_replay [--search FILE] [--folds K]
-//     benchmark_replay --record DATABASE [--backend NAME]
+//     benchmark_replay --record DATABASE [--backend NAME] [--type NAME]
 // Prints tables as Markdown. With --search, weights are searched for anew and written to FILE, which then has to be
 // compiled in; the tables are of these. With --folds, weights are also searched for K times on what is left when every
 // K-th matrix is left out, and judged on those: what to expect of matrices that no search has seen. With --record, it
-// prints such a recording of what a database knows, by `autospmv tune --effort exhaustive`, of one backend: the host
-// unless told otherwise.
+// prints such a recording of what a database knows, by `autospmv train`, of one backend and type of values: of the host
+// and double unless told otherwise.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -36,6 +36,7 @@ struct Settings {
   int folds = 0;
   std::string database;
   std::string backend = "host";
+  std::string type = "double";
 };
 
 using Wanted = std::function<bool(const std::string&)>;
@@ -82,6 +83,28 @@ void print_choices(const Both& both, const Results& results) {
       row("measure", knowing, of.measured);
       row("online", knowing, of.online);
     }
+  }
+}
+
+// What each device gets that was recorded, and what one gets that was not, where another of its kind is known.
+void print_devices(const Weights& weights) {
+  const auto row = [](const char* effort, const char* knowing, const Quality& quality) {
+    std::printf("| `%s`%s | %.1f | %.3f | %.2f |\n", effort, knowing,
+                static_cast<double>(quality.trials) / quality.matrices, quality.mean(), quality.worst);
+  };
+  const auto rows = [&](const Replay& replay, const char* knowing, bool blind) {
+    const auto of = testing::replayed(replay, blind, weights);
+    row("estimate", knowing, of.estimated);
+    row("measure", knowing, of.measured);
+    row("online", knowing, of.online);
+  };
+  for (const auto& recording : {testing::gpu_recording(), testing::host_recording(), testing::older_recording()}) {
+    const Replay here(recording);
+    std::printf("\n%s, %zu matrices:\n\n", recording.device.name.c_str(), here.matrices().size());
+    std::printf("| effort | trials | best total / total of the choice: geometric mean | worst |\n|---|--:|--:|--:|\n");
+    rows(here, "", false);
+    rows(Replay(testing::by_sibling(recording)), " knowing another device of its kind", false);
+    rows(here, " without other matrices", true);
   }
 }
 
@@ -144,6 +167,8 @@ bool read_settings(const std::vector<std::string>& arguments, Settings& settings
       settings.database = value;
     } else if (arguments[i] == "--backend") {
       settings.backend = value;
+    } else if (arguments[i] == "--type") {
+      settings.type = value;
     } else {
       return false;
     }
@@ -151,10 +176,17 @@ bool read_settings(const std::vector<std::string>& arguments, Settings& settings
   return arguments.size() % 2 == 0 && (settings.folds == 0 || settings.folds > 1);
 }
 
-void run(const Settings& settings) {
-  if (!settings.database.empty()) {
-    return testing::write_recording(*Database::look(settings.database), settings.backend, std::cout);
+void record(const Settings& settings) {
+  const auto database = Database::look(settings.database);
+  std::vector<MatrixTrials> matrices;
+  for (const auto& one : database->recorded(settings.backend, settings.type)) {
+    matrices.push_back({one.key, one.matrix, database->passed(one.key)});
   }
+  write_recording(std::cout, matrices);
+}
+
+void run(const Settings& settings) {
+  if (!settings.database.empty()) return record(settings);
   const Both both;
   Weights weights = searched_weights;
   if (!settings.header.empty()) {
@@ -163,9 +195,7 @@ void run(const Settings& settings) {
     file << benchmark::header_of(weights);
     if (!file.flush()) throw Error("cannot write " + settings.header);
   }
-  Results results;
-  add(results, both, weights);
-  print_choices(both, results);
+  print_devices(weights);
   print_totals(both, weights);
   if (settings.folds > 0) print_folds(both, settings);
 }
@@ -176,8 +206,9 @@ int main(int argc, char** argv) {
   try {
     Settings settings;
     if (!read_settings({argv + 1, argv + argc}, settings)) {
-      std::fprintf(stderr, "usage: %s [--search FILE] [--folds K]\n       %s --record DATABASE [--backend NAME]\n",
-                   argv[0], argv[0]);
+      std::fprintf(
+          stderr, "usage: %s [--search FILE] [--folds K]\n       %s --record DATABASE [--backend NAME] [--type NAME]\n",
+          argv[0], argv[0]);
       return 2;
     }
     run(settings);

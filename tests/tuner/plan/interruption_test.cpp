@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "autospmv/autospmv.hpp"
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/context/keys.hpp"
 #include "tuner/context/prospects.hpp"

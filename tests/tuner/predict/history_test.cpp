@@ -158,9 +158,55 @@ TEST(History, SiblingsCountLessAndSaySo) {
   const auto features = features_of_record(records.front().matrix.features);
   const auto near = history->near(*features, Fingerprint{});
   ASSERT_FALSE(near.neighbours().empty());
-  EXPECT_LT(near.neighbours().front().weight, 0.5);
+  EXPECT_LT(near.neighbours().front().weight, 0.9);
   const auto& candidate = records.front().trials.front().candidate;
   EXPECT_EQ(near.correction(candidate.format, candidate.params).tier, Tier::sibling);
+}
+
+TEST(History, OtherInstructionsAreNoKin) {
+  const auto records = testing::recorded_matrices(testing::host_recording());
+  const auto known_on = [&](const std::string& name) {
+    auto device = testing::host_recording().device;
+    device.name = name;
+    const auto history = testing::history_of<double>(records, device, testing::model_of(testing::host_recording()));
+    return history->matrices();
+  };
+  EXPECT_EQ(known_on("Another Processor, AVX-512, 64 threads"), records.size());
+  EXPECT_EQ(known_on("AMD EPYC, AVX2, 2 threads"), 0U);
+  EXPECT_EQ(known_on("AMD EPYC, 2 threads"), 0U);
+}
+
+// One matrix on this device, of which every second candidate was tried, and others on one eight times as fast.
+TEST(History, SiblingsGiveTheOrderAndThisDeviceThePlace) {
+  constexpr double slower = 8;
+  const auto device = testing::gpu_recording().device;
+  auto records = testing::recorded_matrices(testing::gpu_recording());
+  auto own = records.front();
+  for (auto& record : records) record.key.device = "another";
+  own.key.pattern = {1, 1};
+  std::vector<TrialRecord> withheld;
+  std::vector<TrialRecord> tried;
+  for (std::size_t i = 0; i < own.trials.size(); ++i) {
+    own.trials[i].measurement.warm.median *= slower;
+    (i % 2 == 0 ? tried : withheld).push_back(own.trials[i]);
+  }
+  own.trials = tried;
+  records.push_back(own);
+  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto features = features_of_record(own.matrix.features);
+  const auto near = history->near(*features, Fingerprint{});
+  EXPECT_EQ(near.devices(), (std::vector<std::string>{device.name, "another"}));
+  std::vector<double> off;
+  for (const auto& trial : withheld) {
+    const auto* format = find_format<double>(trial.candidate.format);
+    if (format == nullptr) continue;
+    const auto cost = format->predict(*features, trial.candidate.params, device);
+    if (!cost) continue;
+    const auto prediction = near.predict(trial.candidate.format, trial.candidate.params, *cost, 1e6);
+    off.push_back(std::log2(trial.measurement.warm.median / prediction.seconds));
+  }
+  ASSERT_GT(off.size(), 20U);
+  EXPECT_LT(std::abs(median(off)), 0.5) << "else they would look eight times as fast as what was tried here";
 }
 
 TEST(History, WithoutRecordsThereIsOnlyTheModel) {

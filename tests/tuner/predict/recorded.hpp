@@ -1,27 +1,24 @@
 // Trials that an NVIDIA H200 and two threads of an AMD EPYC gave, every candidate of generated matrices in double: what
-// searches are replayed on.
+// searches are replayed on, and what is installed with the library.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <ostream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/machine/instructions.hpp"
 #include "db/database.hpp"
-#include "io/archive.hpp"
+#include "io/recording.hpp"
 #include "tuner/predict/history.hpp"
 
 namespace autospmv::testing {
 
 /// Where trials were recorded.
 struct Recording {
-  std::string file;  ///< in tests/tuner/recorded
+  std::string file;  ///< in tools/starter
   Device device;     ///< as far as formats ask
   double bandwidth = 0;
 };
@@ -46,12 +43,31 @@ inline const Recording& gpu_recording() {
 inline const Recording& host_recording() {
   static const Recording recording = [] {
     Device device;
-    device.name = "AMD EPYC, 2 threads";
+    device.name = "AMD EPYC, AVX-512, 2 threads";
     device.multiprocessors = 2;
     device.memory_bytes = std::int64_t{8} << 30;
     device.cache_bytes = std::int64_t{32} << 20;
-    return Recording{"host_double.txt.xz", device, 5e10};
+    return Recording{"avx512_double.txt.xz", device, 5e10};
   }();
+  return recording;
+}
+
+/// An older processor of the same model name.
+inline const Recording& older_recording() {
+  static const Recording recording = [] {
+    auto other = host_recording();
+    other.file = "avx2_double.txt.xz";
+    other.device.name = "AMD EPYC, AVX2, 2 threads";
+    return other;
+  }();
+  return recording;
+}
+
+/// The same as if another device of its kind were at hand.
+inline Recording by_sibling(Recording recording) {
+  auto& name = recording.device.name;
+  name = recording.device.backend == Backend::host ? "another, " + std::string(instructions_in(name)) + ", 64 threads"
+                                                   : "another";
   return recording;
 }
 
@@ -64,66 +80,12 @@ struct Recorded : RecordedMatrix {
   std::vector<TrialRecord> trials;
 };
 
-/// Of each matrix a line "matrix LABEL TYPE NAME=VALUE ..." of features, then its trials, "trial FORMAT PARAMS
-/// MICROSECONDS SETUP BYTES", apart by tabs and spaces.
 inline std::vector<Recorded> recorded_matrices(const Recording& recording) {
-  const auto text = read_text(AUTOSPMV_SOURCE_DIR "/tests/tuner/recorded/" + recording.file);
-  std::istringstream lines(std::string(text.begin(), text.end()));
   std::vector<Recorded> records;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string kind;
-    std::getline(fields, kind, '\t');
-    if (kind == "matrix") {
-      auto& record = records.emplace_back();
-      // A pattern that is no other's.
-      record.key.pattern = *Fingerprint::parse(std::string(28, '0') + std::to_string(1000 + records.size()));
-      record.key.backend = name_of(recording.device.backend);
-      record.key.device = recording.device.name;
-      std::getline(fields, record.matrix.label, '\t');
-      std::getline(fields, record.key.value_type, '\t');
-      for (std::string feature; fields >> feature;) {
-        const auto equals = feature.find('=');
-        record.matrix.features.emplace_back(feature.substr(0, equals), std::stod(feature.substr(equals + 1)));
-      }
-    } else {
-      auto& trial = records.back().trials.emplace_back();
-      std::string params;
-      std::getline(fields, trial.candidate.format, '\t');
-      std::getline(fields, params, '\t');
-      trial.candidate.params = *Params::parse(params);
-      auto& m = trial.measurement;
-      m.outcome = Outcome::passed;
-      fields >> m.warm.median >> m.setup_seconds >> m.bytes;
-      m.warm.median *= 1e-6;
-      m.setup_seconds *= 1e-6;
-      m.warm.samples = 3;
-    }
+  for (auto& one : read_recording(AUTOSPMV_SOURCE_DIR "/tools/starter/" + recording.file)) {
+    records.push_back({{std::move(one.key), std::move(one.matrix)}, std::move(one.trials)});
   }
   return records;
-}
-
-/// Writes what recorded_matrices() reads: all that a database knows of matrices in double on devices of a backend.
-inline void write_recording(Database& database, const std::string& backend, std::ostream& out) {
-  const auto number = [](const char* format, double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return std::string(text.data());
-  };
-  for (const auto& record : database.recorded(backend, "double")) {
-    out << "matrix\t" << record.matrix.label << '\t' << record.key.value_type << '\t';
-    const char* apart = "";
-    for (const auto& [name, value] : record.matrix.features) {
-      out << std::exchange(apart, " ") << name << '=' << number("%.17g", value);
-    }
-    out << '\n';
-    for (const auto& trial : database.passed(record.key)) {
-      const auto& m = trial.measurement;
-      out << "trial\t" << trial.candidate.format << '\t' << trial.candidate.params.text() << '\t'
-          << number("%.2f", m.warm.median * 1e6) << ' ' << number("%.1f", m.setup_seconds * 1e6) << ' ' << m.bytes
-          << '\n';
-    }
-  }
 }
 
 /// What a database that knows these matrices, at most once each, gives for them.

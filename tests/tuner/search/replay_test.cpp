@@ -59,6 +59,28 @@ TEST(Replay, OnAProcessorOthersSayMore) {
   RecordProperty("trials", std::to_string(measured.trials) + " online " + std::to_string(online.trials));
 }
 
+// A user's device is seldom one of those that were recorded.
+TEST(Replay, AnotherDeviceSaysMoreThanTheModelAlone) {
+  for (const auto& recording : {testing::gpu_recording(), testing::host_recording()}) {
+    const testing::Replay replay(testing::by_sibling(recording));
+    const auto blind = testing::replayed(replay, true).estimated;
+    const auto [measured, estimated, online] = testing::replayed(replay, false);
+    EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
+    EXPECT_GE(estimated.mean(), 0.90) << "worst " << estimated.worst;
+    EXPECT_GE(estimated.mean(), blind.mean() + 0.02);
+  }
+}
+
+TEST(Replay, OnAnOlderProcessorOthersSayMore) {
+  const testing::Replay replay(testing::older_recording());
+  const auto [measured, estimated, online] = testing::replayed(replay, false);
+  ASSERT_GT(measured.matrices, 50);
+  EXPECT_GE(measured.mean(), 0.95) << "worst " << measured.worst;
+  EXPECT_GE(estimated.mean(), 0.88) << "worst " << estimated.worst;
+  RecordProperty("measure", std::to_string(measured.mean()) + " worst " + std::to_string(measured.worst));
+  RecordProperty("estimate", std::to_string(estimated.mean()) + " worst " + std::to_string(estimated.worst));
+}
+
 testing::Regret noted_regret(const testing::Recording& recording, bool blind) {
   auto replayed = testing::regret(replay_of(recording), blind);
   const std::string name = blind ? "blind " : "known ";

@@ -1,4 +1,4 @@
-#include "db/migration.hpp"
+#include "db/file/migration.hpp"
 
 #include <array>
 #include <string>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 
 namespace autospmv::db {
 

@@ -1,4 +1,4 @@
-#include "db/sqlite.hpp"
+#include "db/file/sqlite.hpp"
 
 #include <sqlite3.h>
 

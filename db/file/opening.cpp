@@ -1,4 +1,4 @@
-#include "db/opening.hpp"
+#include "db/file/opening.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "core/uncopied.hpp"
-#include "db/migration.hpp"
+#include "db/file/migration.hpp"
 
 namespace autospmv::db {
 
@@ -212,7 +212,9 @@ auto naming(const fs::path& file, const Body& body) {
 }
 
 // Even a reader makes files beside a database that writes ahead. Where there is no log, the file alone tells
-// everything, as long as nobody changes it meanwhile.
+// everything, as long as nobody changes it meanwhile: as long as it takes to copy, that is, and not as long as somebody
+// may look. That takes as much memory as the file is large, for the moment of a command; what is read for good is a
+// layer, which is read in place.
 Connection copy_without_a_trace(const fs::path& file) {
   constexpr int most_attempts = 10;
   const auto logged = [&] {

@@ -1,0 +1,12 @@
+// By what processors of one make differ for kernels.
+#pragma once
+
+#include <string_view>
+
+namespace autospmv {
+
+/// The instructions that products use on a device, as its name says: "AVX2" of "AMD EPYC, AVX2, 2 threads", nothing of
+/// "NVIDIA H200". What is fast by some may be slow by others.
+std::string_view instructions_in(std::string_view device);
+
+}  // namespace autospmv
