@@ -74,10 +74,10 @@ struct Method {
 class Solver : public testing::TestWithParam<Method> {};
 
 TEST_P(Solver, TakesTheSameWay) {
-  constexpr PetscInt n = 150;
+  const PetscInt n = world_size() == 1 ? 80 : 160;  // enough nonzeros a rank
   const auto [solver, preconditioner] = GetParam();
   const auto expected = residuals(MATAIJ, solver, preconditioner, n);
-  ASSERT_GT(expected.size(), 3U);
+  ASSERT_GE(expected.size(), 2U);
   const auto own = residuals("aijautospmv", solver, preconditioner, n);
   std::vector<PetscReal> blocks;
   {
@@ -86,9 +86,12 @@ TEST_P(Solver, TakesTheSameWay) {
   }
   for (const auto& norms : {own, blocks}) {
     ASSERT_EQ(norms.size(), expected.size());
-    // What rounding makes of the last norms grows with the iterations; the first ones are what the products give.
-    for (std::size_t i = 0; i < norms.size(); ++i) EXPECT_NEAR(norms[i] / expected[i], 1, 1e-4) << i;
-    EXPECT_NEAR(norms[1] / expected[1], 1, 1e-12);
+    // What rounding makes of the norms grows with the iterations; what is left after a direct solver is nothing else.
+    const auto rounding = 1e-12 * expected[0];
+    EXPECT_NEAR(norms[1], expected[1], rounding);
+    for (std::size_t i = 0; i < norms.size(); ++i) {
+      EXPECT_NEAR(norms[i], expected[i], 1e-4 * expected[i] + rounding) << i;
+    }
   }
 }
 

@@ -126,14 +126,11 @@ void expect_equal_products(Mat A, Mat B) {
 
 }  // namespace autospmv::petsc
 
-// Each rank runs all tests, and the first one tells of them.
+// Each rank runs all tests; the first one tells of them, the others of their failures.
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
   if (PetscInitialize(&argc, &argv, nullptr, nullptr) != 0) return 2;
-  if (autospmv::petsc::world_rank() != 0) {
-    // Failures of the others are told by their own names of ranks.
-    ::testing::GTEST_FLAG(brief) = true;
-  }
+  if (autospmv::petsc::world_rank() != 0) testing::GTEST_FLAG(brief) = true;
+  testing::InitGoogleTest(&argc, argv);
   const int failed = RUN_ALL_TESTS();
   return PetscFinalize() != 0 || failed != 0 ? 1 : 0;
 }

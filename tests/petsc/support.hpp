@@ -27,7 +27,7 @@ inline PetscMPIInt world_rank() {
 /// Of a pattern that neither is symmetric nor repeats itself from row to row; the dominant diagonal keeps solvers
 /// happy.
 struct Contents {
-  PetscInt rows = 16000;
+  PetscInt rows = 8000 * world_size();  ///< more nonzeros on each rank than PETSc is left alone with
   PetscInt reach = 300;
   bool wider = false;  ///< one more entry in each row
   double factor = 1;
