@@ -303,9 +303,9 @@ struct Own {
                                          convert_to_base));
     PetscCall(PetscObjectComposeFunction(object, converter(family.base_sequential, family.sequential).c_str(),
                                          Sequential<family>::convert));
-    for (const auto& [before, after] : products_of_matrices) {
+    for (const auto& parts : products_of_matrices) {
       Composed function = nullptr;
-      const auto name = [&](const char* type) { return std::string(before) + type + after; };
+      const auto name = [&](const char* type) { return std::string(parts[0]) + type + parts[1]; };
       PetscCall(PetscObjectQueryFunction(object, name(family.base_sequential).c_str(), &function));
       if (function == nullptr) continue;
       PetscCall(PetscObjectComposeFunction(object, name(family.sequential).c_str(), function));
