@@ -11,6 +11,8 @@ build_packages=(
 )
 # The Python package is built and tested with these.
 python_packages=(python3-dev python3-venv)
+# The matrix types for PETSc are built with the first, which brings an MPI; petsc4py runs an example.
+petsc_packages=(libpetsc-real-dev mpi-default-bin python3-petsc4py)
 # clang-tidy reads omp.h from clang's own OpenMP; clang builds the fuzz targets, with it and the runtimes of sanitizers.
 check_packages=(ccache clang clang-format clang-tidy groff-base libclang-rt-dev libomp-dev pkgconf)
 

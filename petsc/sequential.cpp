@@ -1,0 +1,415 @@
+// The sequential types. What a matrix needs beside PETSc's own data is a State, composed with it in a container, so
+// that it goes where PETSc moves the inside of a matrix, and goes with it.
+#include <array>
+#include <memory>
+#include <string>
+
+#include "errors.hpp"
+#include "types.hpp"
+
+namespace autospmv::petsc {
+
+namespace {
+
+constexpr const char* state_key = "autospmv";
+
+using Mult = PetscErrorCode(Mat, Vec, Vec);
+using MultAdd = PetscErrorCode(Mat, Vec, Vec, Vec);
+using Duplicate = PetscErrorCode(Mat, MatDuplicateOption, Mat*);
+using Convert = PetscErrorCode(Mat, MatType, MatReuse, Mat*);
+using View = PetscErrorCode(Mat, PetscViewer);
+using Destroy = PetscErrorCode(Mat);
+using BindToCpu = PetscErrorCode(Mat, PetscBool);
+
+// Operations that are replaced, as they are in the type below.
+struct Operations {
+  Mult* mult = nullptr;
+  MultAdd* mult_add = nullptr;
+  Mult* mult_transpose = nullptr;
+  MultAdd* mult_transpose_add = nullptr;
+  Duplicate* duplicate = nullptr;
+  Convert* convert = nullptr;
+  View* view = nullptr;
+  Destroy* destroy = nullptr;
+  BindToCpu* bind_to_cpu = nullptr;
+};
+
+PetscErrorCode get_products(Mat A, Operations* operations) {
+  PetscFunctionBegin;
+  PetscCall(get_operation(A, MATOP_MULT, &operations->mult));
+  PetscCall(get_operation(A, MATOP_MULT_ADD, &operations->mult_add));
+  PetscCall(get_operation(A, MATOP_MULT_TRANSPOSE, &operations->mult_transpose));
+  PetscCall(get_operation(A, MATOP_MULT_TRANSPOSE_ADD, &operations->mult_transpose_add));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_products(Mat A, const Operations& operations) {
+  PetscFunctionBegin;
+  PetscCall(set_operation(A, MATOP_MULT, operations.mult));
+  PetscCall(set_operation(A, MATOP_MULT_ADD, operations.mult_add));
+  PetscCall(set_operation(A, MATOP_MULT_TRANSPOSE, operations.mult_transpose));
+  PetscCall(set_operation(A, MATOP_MULT_TRANSPOSE_ADD, operations.mult_transpose_add));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode get_operations(Mat A, Operations* operations) {
+  PetscFunctionBegin;
+  PetscCall(get_products(A, operations));
+  PetscCall(get_operation(A, MATOP_DUPLICATE, &operations->duplicate));
+  PetscCall(get_operation(A, MATOP_CONVERT, &operations->convert));
+  PetscCall(get_operation(A, MATOP_VIEW, &operations->view));
+  PetscCall(get_operation(A, MATOP_DESTROY, &operations->destroy));
+  PetscCall(get_operation(A, MATOP_BIND_TO_CPU, &operations->bind_to_cpu));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_operations(Mat A, const Operations& operations) {
+  PetscFunctionBegin;
+  PetscCall(set_products(A, operations));
+  PetscCall(set_operation(A, MATOP_DUPLICATE, operations.duplicate));
+  PetscCall(set_operation(A, MATOP_CONVERT, operations.convert));
+  PetscCall(set_operation(A, MATOP_VIEW, operations.view));
+  PetscCall(set_operation(A, MATOP_DESTROY, operations.destroy));
+  PetscCall(set_operation(A, MATOP_BIND_TO_CPU, operations.bind_to_cpu));
+  PetscFunctionReturn(success);
+}
+
+// Of an operation as it is, and as it was replaced before: the one below both.
+template <class Function>
+Function* below(Function* now, Function* own, Function* base) {
+  return now == own ? base : now;
+}
+
+struct State {
+  Operations base;
+  Operations own;
+  std::string base_type;
+  Product product;
+};
+
+PetscErrorCode delete_state(void* state) {
+  delete static_cast<State*>(state);
+  return success;
+}
+
+// Another type may have been put on top of ours, as -mat_seqaij_type makes PETSc do, and ours on top of that again.
+Operations below(const Operations& now, const State& state) {
+  return {
+      .mult = below(now.mult, state.own.mult, state.base.mult),
+      .mult_add = below(now.mult_add, state.own.mult_add, state.base.mult_add),
+      .mult_transpose = below(now.mult_transpose, state.own.mult_transpose, state.base.mult_transpose),
+      .mult_transpose_add = below(now.mult_transpose_add, state.own.mult_transpose_add, state.base.mult_transpose_add),
+      .duplicate = below(now.duplicate, state.own.duplicate, state.base.duplicate),
+      .convert = below(now.convert, state.own.convert, state.base.convert),
+      .view = below(now.view, state.own.view, state.base.view),
+      .destroy = below(now.destroy, state.own.destroy, state.base.destroy),
+      .bind_to_cpu = below(now.bind_to_cpu, state.own.bind_to_cpu, state.base.bind_to_cpu)};
+}
+
+PetscErrorCode find_state(Mat A, State** state) {
+  PetscFunctionBegin;
+  PetscObject found = nullptr;
+  void* pointer = nullptr;
+  PetscCall(PetscObjectQuery(reinterpret_cast<PetscObject>(A), state_key, &found));
+  if (found != nullptr) PetscCall(PetscContainerGetPointer(reinterpret_cast<PetscContainer>(found), &pointer));
+  *state = static_cast<State*>(pointer);
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode compose_state(Mat A, const State& values, State** state) {
+  PetscFunctionBegin;
+  PetscContainer container = nullptr;
+  std::unique_ptr<State> made;
+  PetscCall(guarded([&] { made = std::make_unique<State>(values); }));
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscContainerSetUserDestroy(container, delete_state));
+  *state = made.get();
+  PetscCall(PetscContainerSetPointer(container, made.release()));
+  PetscCall(PetscObjectCompose(reinterpret_cast<PetscObject>(A), state_key, reinterpret_cast<PetscObject>(container)));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(success);
+}
+
+// PETSc finds how to multiply matrices of two types by functions under their names. Those of the type below, under
+// ours: the parts before and after the name.
+constexpr std::array<std::array<const char*, 2>, 4> products_of_matrices = {{
+    {"MatProductSetFromOptions_seqdense_", "_C"},
+    {"MatProductSetFromOptions_is_", "_C"},
+    {"MatProductSetFromOptions_", "_seqdense_C"},
+    {"MatProductSetFromOptions_transpose_seqaij_", "_C"},
+}};
+
+using Composed = void (*)();
+
+// The operations of this library's types.
+template <const Family& family>
+struct Own {
+  // As the type below had them when a matrix was last made one of ours.
+  static inline State base{};
+
+  // PETSc may put the inside of another matrix into one of ours (MatHeaderMerge), which then keeps its operations only.
+  static PetscErrorCode state_of(Mat A, State** state) {
+    PetscFunctionBegin;
+    PetscCall(find_state(A, state));
+    if (*state == nullptr) PetscCall(compose_state(A, base, state));
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode multiply(Mat A, Operation op, Vec x, Vec y) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall(state->product.prepare(A));
+    if (!state->product.is_petscs(op)) {
+      PetscCall(state->product.multiply(op, x, nullptr, y));
+    } else {
+      PetscCall((op == Operation::plain ? state->base.mult : state->base.mult_transpose)(A, x, y));
+    }
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode multiply_add(Mat A, Operation op, Vec x, Vec added, Vec y) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall(state->product.prepare(A));
+    if (!state->product.is_petscs(op)) {
+      PetscCall(state->product.multiply(op, x, added, y));
+    } else {
+      PetscCall((op == Operation::plain ? state->base.mult_add : state->base.mult_transpose_add)(A, x, added, y));
+    }
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode mult(Mat A, Vec x, Vec y) { return multiply(A, Operation::plain, x, y); }
+  static PetscErrorCode mult_add(Mat A, Vec x, Vec added, Vec y) {
+    return multiply_add(A, Operation::plain, x, added, y);
+  }
+  static PetscErrorCode mult_transpose(Mat A, Vec x, Vec y) { return multiply(A, Operation::transposed, x, y); }
+  static PetscErrorCode mult_transpose_add(Mat A, Vec x, Vec added, Vec y) {
+    return multiply_add(A, Operation::transposed, x, added, y);
+  }
+
+  // The type below makes the copy one of ours, by the name of its type.
+  static PetscErrorCode duplicate(Mat A, MatDuplicateOption option, Mat* copy) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    Product* product = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall((*state->base.duplicate)(A, option, copy));
+    PetscCall(product_of(*copy, &product));
+    if (product != nullptr) PetscCall(guarded([&] { product->set_settings(state->product.settings()); }));
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode view(Mat A, PetscViewer viewer) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    bool info = false;
+    MatFactorType factor = MAT_FACTOR_NONE;
+    PetscBool is_own = PETSC_FALSE;
+    PetscCall(state_of(A, &state));
+    PetscCall((*state->base.view)(A, viewer));
+    PetscCall(asks_for_info(viewer, &info));
+    PetscCall(MatGetFactorType(A, &factor));
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(A), family.sequential, &is_own));
+    if (info && factor == MAT_FACTOR_NONE && is_own == PETSC_TRUE) {
+      std::string text;
+      PetscCall(state->product.describe(&text));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "autospmv: %s\n", text.c_str()));
+    }
+    PetscFunctionReturn(success);
+  }
+
+  // PETSc's own bind_to_cpu chooses products anew.
+  static PetscErrorCode bind_to_cpu(Mat A, PetscBool flag) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall((*state->base.bind_to_cpu)(A, flag));
+    PetscCall(get_products(A, &state->base));
+    PetscCall(set_products(A, state->own));
+    state->product.forget();
+    PetscFunctionReturn(success);
+  }
+
+  // To types that know the type below.
+  static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result) {
+    PetscFunctionBegin;
+    if (reuse == MAT_INPLACE_MATRIX) {
+      PetscCall(detach(A));
+      PetscCall(MatConvert(A, type, reuse, result));
+    } else {
+      PetscCall(convert_as(family.base_sequential, A, type, reuse, result));
+    }
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode convert_to_base(Mat A, MatType type, MatReuse reuse, Mat* result) {
+    PetscFunctionBegin;
+    if (reuse == MAT_REUSE_MATRIX) {
+      PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
+      PetscFunctionReturn(success);
+    }
+    Mat B = A;
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    PetscCall(detach(B));
+    // It was of a type between that and ours.
+    PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+    *result = B;
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode destroy(Mat A) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall(state->product.explain(A));
+    const auto destroy_base = state->base.destroy;
+    PetscCall(remove(A));
+    PetscCall((*destroy_base)(A));
+    PetscFunctionReturn(success);
+  }
+
+  static PetscErrorCode detach(Mat A) {
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    const auto operations = state->base;
+    const auto type = state->base_type;
+    PetscCall(state->product.explain(A));
+    PetscCall(remove(A));
+    PetscCall(set_operations(A, operations));
+    PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), type.c_str()));
+    PetscFunctionReturn(success);
+  }
+
+  static Operations own_operations(const Operations& below) {
+    return {.mult = mult,
+            .mult_add = mult_add,
+            .mult_transpose = mult_transpose,
+            .mult_transpose_add = mult_transpose_add,
+            .duplicate = duplicate,
+            .convert = convert,
+            .view = view,
+            .destroy = destroy,
+            .bind_to_cpu = below.bind_to_cpu == nullptr ? nullptr : bind_to_cpu};
+  }
+
+  static PetscErrorCode compose(Mat A) {
+    PetscFunctionBegin;
+    auto* const object = reinterpret_cast<PetscObject>(A);
+    PetscCall(PetscObjectComposeFunction(object, converter(family.sequential, family.base_sequential).c_str(),
+                                         convert_to_base));
+    PetscCall(PetscObjectComposeFunction(object, converter(family.base_sequential, family.sequential).c_str(),
+                                         Sequential<family>::convert));
+    for (const auto& parts : products_of_matrices) {
+      Composed function = nullptr;
+      const auto name = [&](const char* type) { return std::string(parts[0]) + type + parts[1]; };
+      PetscCall(PetscObjectQueryFunction(object, name(family.base_sequential).c_str(), &function));
+      if (function == nullptr) continue;
+      PetscCall(PetscObjectComposeFunction(object, name(family.sequential).c_str(), function));
+    }
+    PetscFunctionReturn(success);
+  }
+
+  // Everything that compose() and attach() have added.
+  static PetscErrorCode remove(Mat A) {
+    PetscFunctionBegin;
+    auto* const object = reinterpret_cast<PetscObject>(A);
+    constexpr Composed none = nullptr;
+    PetscCall(PetscObjectComposeFunction(object, converter(family.sequential, family.base_sequential).c_str(), none));
+    PetscCall(PetscObjectComposeFunction(object, converter(family.base_sequential, family.sequential).c_str(), none));
+    for (const auto& [before, after] : products_of_matrices) {
+      PetscCall(PetscObjectComposeFunction(object, (std::string(before) + family.sequential + after).c_str(), none));
+    }
+    PetscCall(PetscObjectCompose(object, state_key, nullptr));
+    PetscFunctionReturn(success);
+  }
+};
+
+}  // namespace
+
+PetscErrorCode product_of(Mat A, Product** product) {
+  PetscFunctionBegin;
+  State* state = nullptr;
+  PetscCall(find_state(A, &state));
+  *product = state == nullptr ? nullptr : &state->product;
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode asks_for_info(PetscViewer viewer, bool* info) {
+  PetscFunctionBegin;
+  PetscBool ascii = PETSC_FALSE;
+  PetscViewerFormat format = PETSC_VIEWER_DEFAULT;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &ascii));
+  if (ascii == PETSC_TRUE) PetscCall(PetscViewerGetFormat(viewer, &format));
+  *info = format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL;
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode convert_as(const char* base, Mat A, MatType type, MatReuse reuse, Mat* result) {
+  PetscFunctionBegin;
+  MatType own = nullptr;
+  PetscCall(MatGetType(A, &own));
+  const std::string name = own;
+  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), base));
+  const auto error = MatConvert(A, type, reuse, result);
+  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), name.c_str()));
+  PetscCall(error);
+  PetscFunctionReturn(success);
+}
+
+std::string converter(const char* from, const char* to) { return std::string("MatConvert_") + from + "_" + to + "_C"; }
+
+template <const Family& family>
+PetscErrorCode Sequential<family>::attach(Mat A) {
+  PetscFunctionBegin;
+  PetscBool is_own = PETSC_FALSE;
+  State* state = nullptr;
+  MatType type = nullptr;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(A), family.sequential, &is_own));
+  if (is_own == PETSC_TRUE) PetscFunctionReturn(success);
+  State made;
+  PetscCall(get_operations(A, &made.base));
+  PetscCall(find_state(A, &state));
+  if (state != nullptr) made.base = below(made.base, *state);
+  made.own = Own<family>::own_operations(made.base);
+  PetscCall(MatGetType(A, &type));
+  made.base_type = type;
+  PetscCall(compose_state(A, made, &state));
+  Own<family>::base = made;
+  PetscCall(set_operations(A, made.own));
+  PetscCall(Own<family>::compose(A));
+  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), family.sequential));
+  PetscFunctionReturn(success);
+}
+
+template <const Family& family>
+PetscErrorCode Sequential<family>::create(Mat A) {
+  PetscFunctionBegin;
+  PetscCall(MatSetType(A, family.base_sequential));
+  PetscCall(attach(A));
+  PetscFunctionReturn(success);
+}
+
+template <const Family& family>
+PetscErrorCode Sequential<family>::convert(Mat A, MatType, MatReuse reuse, Mat* result) {
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(success);
+  }
+  Mat B = A;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(attach(B));
+  *result = B;
+  PetscFunctionReturn(success);
+}
+
+template struct Sequential<host_family>;
+#if defined(PETSC_HAVE_CUDA)
+template struct Sequential<cuda_family>;
+#endif
+
+}  // namespace autospmv::petsc

@@ -1,0 +1,69 @@
+// The matrix types: each is one of PETSc's own with other products, and remains that in everything else.
+#pragma once
+
+#include <petscmat.h>
+
+#include <string>
+
+#include "product.hpp"
+
+namespace autospmv::petsc {
+
+/// The names begin with those of the types below them, by which PETSc finds solvers.
+struct Family {
+  const char* root;
+  const char* sequential;
+  const char* parallel;
+  const char* base_sequential;
+  const char* base_parallel;
+};
+
+inline constexpr Family host_family = {"aijautospmv", "seqaijautospmv", "mpiaijautospmv", MATSEQAIJ, MATMPIAIJ};
+#if defined(PETSC_HAVE_CUDA)
+inline constexpr Family cuda_family = {"aijcusparseautospmv", "seqaijcusparseautospmv", "mpiaijcusparseautospmv",
+                                       MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE};
+#endif
+
+/// Of one process.
+template <const Family& family>
+struct Sequential {
+  /// For MatRegister.
+  static PetscErrorCode create(Mat A);
+  /// For MatSeqAIJRegister.
+  static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result);
+  /// Makes a matrix of the type below, or of another one above that, one of this type. One that is stays it.
+  static PetscErrorCode attach(Mat A);
+};
+
+/// Of several: its blocks of every process are sequential ones, whose products PETSc puts together.
+template <const Family& family>
+struct Parallel {
+  static PetscErrorCode create(Mat A);
+};
+
+/// What makes the products of a sequential matrix of these types; null for another matrix.
+PetscErrorCode product_of(Mat A, Product** product);
+
+/// Whether a view is the short one that tells of a matrix, not its values.
+PetscErrorCode asks_for_info(PetscViewer viewer, bool* info);
+
+/// Converts a matrix to a type that knows the type below, not ours.
+PetscErrorCode convert_as(const char* base, Mat A, MatType type, MatReuse reuse, Mat* result);
+
+/// "MatConvert_seqaij_seqaijautospmv_C"
+std::string converter(const char* from, const char* to);
+
+/// MatSetOperation and MatGetOperation, for functions of their own types.
+template <class Function>
+PetscErrorCode set_operation(Mat A, MatOperation which, Function* function) {
+  return MatSetOperation(A, which, reinterpret_cast<void (*)()>(function));
+}
+template <class Function>
+PetscErrorCode get_operation(Mat A, MatOperation which, Function** function) {
+  void (*found)() = nullptr;
+  const auto error = MatGetOperation(A, which, &found);
+  *function = reinterpret_cast<Function*>(found);
+  return error;
+}
+
+}  // namespace autospmv::petsc
