@@ -28,10 +28,14 @@ constexpr double sibling_weight = 0.8;
 // By other instructions another order is right: on two processors, with AVX-512 and without, the cost model alone
 // chooses as well, and formats of blocks take up to fifteen times as long where they do not fit the registers.
 void keep_kin(RecordedPoints& points, const Device& device) {
+  std::vector<bool> is_kin;
+  for (const auto& environment : points.environments) {
+    is_kin.push_back(instructions_in(environment.key.device) == instructions_in(device.name));
+  }
+  if (std::ranges::find(is_kin, false) == is_kin.end()) return;
   RecordedPoints kin{points.environments, {}, points.dimensions, {}};
   for (std::size_t p = 0; p < points.points.size(); ++p) {
-    const auto& name = points.environments[points.points[p].environment].key.device;
-    if (instructions_in(name) != instructions_in(device.name)) continue;
+    if (!is_kin[points.points[p].environment]) continue;
     kin.points.push_back(points.points[p]);
     const auto coordinates = points.coordinates_of(p);
     kin.coordinates.insert(kin.coordinates.end(), coordinates.begin(), coordinates.end());
