@@ -4,7 +4,6 @@
 #include <petsc/private/petscimpl.h>
 
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <type_traits>
 
@@ -109,9 +108,7 @@ PetscErrorCode Product::prepare(Mat A) {
       PetscCall(read_settings(A, &settings));
       settings_ = settings;
     }
-    Seen began = now;
-    std::swap(seen_, began);
-    PetscCall(begin(A));
+    PetscCall(begin(A, now.arrays));
   } else if (matrix_) {
     PetscCall(PetscLogEventBegin(update_event, A, nullptr, nullptr, nullptr));
     PetscCall(guarded([&] {
@@ -124,10 +121,8 @@ PetscErrorCode Product::prepare(Mat A) {
   PetscFunctionReturn(success);
 }
 
-// A new pattern, which seen_ has.
-PetscErrorCode Product::begin(Mat A) {
+PetscErrorCode Product::begin(Mat A, const Arrays& arrays) {
   PetscFunctionBegin;
-  const auto& arrays = seen_.arrays;
   matrix_.reset();
   context_.reset();
   transposed_products_ = 0;
@@ -150,7 +145,7 @@ PetscErrorCode Product::begin(Mat A) {
   PetscFunctionReturn(success);
 }
 
-bool Product::is_petscs(Operation op) {
+bool Product::leave_to_petsc(Operation op) {
   if (!matrix_) return true;
   return op == Operation::transposed && !tunes_at_once(settings_->effort) &&
          transposed_products_++ < first_transposed_products;

@@ -36,8 +36,9 @@ class Product {
   /// the first product, unless they were given before.
   PetscErrorCode prepare(Mat A);
 
-  /// Whether PETSc's own product serves: where the library's gains nothing, and for the first transposed ones.
-  [[nodiscard]] bool is_petscs(Operation op);
+  /// Whether PETSc's own makes this product: where the library's gains nothing, and the first transposed ones, which
+  /// this counts.
+  [[nodiscard]] bool leave_to_petsc(Operation op);
 
   /// y = A x, or y = added + A x, with A transposed or not. `added` may be y.
   PetscErrorCode multiply(Operation op, Vec x, Vec added, Vec y);
@@ -63,7 +64,8 @@ class Product {
     Arrays arrays = {};
   };
 
-  PetscErrorCode begin(Mat A);
+  /// With a new pattern.
+  PetscErrorCode begin(Mat A, const Arrays& arrays);
 
   std::optional<Settings> settings_;
   Seen seen_;

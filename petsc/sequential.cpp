@@ -160,7 +160,7 @@ struct Own {
     State* state = nullptr;
     PetscCall(state_of(A, &state));
     PetscCall(state->product.prepare(A));
-    if (!state->product.is_petscs(op)) {
+    if (!state->product.leave_to_petsc(op)) {
       PetscCall(state->product.multiply(op, x, nullptr, y));
     } else {
       PetscCall((op == Operation::plain ? state->base.mult : state->base.mult_transpose)(A, x, y));
@@ -173,7 +173,7 @@ struct Own {
     State* state = nullptr;
     PetscCall(state_of(A, &state));
     PetscCall(state->product.prepare(A));
-    if (!state->product.is_petscs(op)) {
+    if (!state->product.leave_to_petsc(op)) {
       PetscCall(state->product.multiply(op, x, added, y));
     } else {
       PetscCall((op == Operation::plain ? state->base.mult_add : state->base.mult_transpose_add)(A, x, added, y));

@@ -29,7 +29,7 @@ inline PetscMPIInt world_rank() {
 struct Contents {
   PetscInt rows = 8000 * world_size();  ///< more nonzeros on each rank than PETSc is left alone with
   PetscInt reach = 300;
-  bool wider = false;  ///< one more entry in each row
+  bool wider = false;  ///< one more entry in each thousandth row, for which PETSc moves all of them
   double factor = 1;
 };
 
