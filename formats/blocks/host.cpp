@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 #include <vector>
 
+#include "core/machine/device.hpp"
+#include "core/machine/instructions.hpp"
 #include "core/machine/parallel.hpp"
 #include "core/machine/simd.hpp"
 #include "core/search.hpp"
@@ -202,30 +205,37 @@ bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
 
 namespace {
 
-// The rows of a block side by side. Three are multiplied as four, five to seven as eight: the loads run past the column
-// of the block, and the sums of the elements there go nowhere.
-template <int R, class T>
+// The rows of a block side by side, in vectors of at most so many bytes: wider ones than the processor has are taken
+// apart element by element. Three rows are multiplied as four, five to seven as eight: the loads run past the column of
+// the block, and the sums of the elements there go nowhere.
+template <int R, int Bytes, class T>
 struct Rows {
   static constexpr int size = R == 2 ? 2 : R <= 4 ? 4 : 8;
-  typedef T Vector __attribute__((vector_size(size * sizeof(T))));
-  typedef BitsOf<T> Bits __attribute__((vector_size(size * sizeof(T))));
+  static constexpr int width = std::min(size, Bytes / static_cast<int>(sizeof(T)));
+  typedef T Vector __attribute__((vector_size(width * sizeof(T))));
+  typedef BitsOf<T> Bits __attribute__((vector_size(width * sizeof(T))));
   static_assert(size - R < BlockMatrix<T>::read_past);
 
-  Vector sum = {};
+  Vector sums[size / width] = {};
 
   // Where there is no nonzero, x is taken to be zero: that costs no branch.
   AUTOSPMV_INLINE void add(const T* column, T element) {
-    Bits bits;
-    Vector values;
-    std::memcpy(&bits, column, sizeof bits);
-    std::memcpy(&values, column, sizeof values);
     const Vector elements = element - Vector{};
-    sum += values * reinterpret_cast<Vector>(reinterpret_cast<Bits>(elements) & (bits != 0));
+    for (auto& sum : sums) {
+      Bits bits;
+      Vector values;
+      std::memcpy(&bits, column, sizeof bits);
+      std::memcpy(&values, column, sizeof values);
+      sum += values * reinterpret_cast<Vector>(reinterpret_cast<Bits>(elements) & (bits != 0));
+      column += width;
+    }
   }
+
+  [[nodiscard]] AUTOSPMV_INLINE T sum(std::int64_t row) const { return sums[row / width][row % width]; }
 };
 
 // `Lanes` neighbouring block rows of a slice, their sums in registers.
-template <int R, int Lanes, class T>
+template <int R, int Bytes, int Lanes, class T>
 AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t slice, std::int64_t lane, T alpha,
                                     const T* x, T beta, T* y) {
   const std::int64_t c = blocks.layout.c;
@@ -234,7 +244,7 @@ AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t s
   const auto stride = blocks.slice * R;  // values from column to column
   const auto* columns = blocks.block_columns.data() + start * blocks.slice + lane;
   const auto* values = blocks.values.full.data() + start * c * stride + lane * R;
-  Rows<R, T> rows[Lanes];
+  Rows<R, Bytes, T> rows[Lanes];
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (int l = 0; l < Lanes; ++l) {
       const auto first = columns[l] * c;
@@ -248,51 +258,67 @@ AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t s
     const auto first = (slice * blocks.slice + lane + l) * R;
     const auto last = std::min<std::int64_t>(R, blocks.rows - first);
     for (std::int64_t i = 0; i < last; ++i) {
-      const T product = alpha * rows[l].sum[i];
+      const T product = alpha * rows[l].sum(i);
       y[first + i] = beta == T{0} ? product : product + beta * y[first + i];
     }
   }
 }
 
-template <int R, class T>
+template <int R, int Bytes, class T>
 AUTOSPMV_INLINE void multiply_slices(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x,
                                      T beta, T* y) {
   constexpr int together = 4;
   for (auto slice = slices.first; slice < slices.last; ++slice) {
     if (blocks.slice == 1) {
-      multiply_lanes<R, 1>(blocks, slice, 0, alpha, x, beta, y);
+      multiply_lanes<R, Bytes, 1>(blocks, slice, 0, alpha, x, beta, y);
       continue;
     }
     for (auto lane = lanes.first; lane < lanes.last; lane += together) {
-      multiply_lanes<R, together>(blocks, slice, lane, alpha, x, beta, y);
+      multiply_lanes<R, Bytes, together>(blocks, slice, lane, alpha, x, beta, y);
     }
   }
 }
 
-// Multiversioned functions cannot be templates, so one overload stands for each type.
-#define AUTOSPMV_VERSIONS(T)                                                                                  \
-  AUTOSPMV_MULTIVERSION void slices_version(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, \
-                                            const T* x, T beta, T* y) {                                       \
-    switch (blocks.layout.r) {                                                                                \
-      case 2:                                                                                                 \
-        return multiply_slices<2>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      case 3:                                                                                                 \
-        return multiply_slices<3>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      case 4:                                                                                                 \
-        return multiply_slices<4>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      case 5:                                                                                                 \
-        return multiply_slices<5>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      case 6:                                                                                                 \
-        return multiply_slices<6>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      case 7:                                                                                                 \
-        return multiply_slices<7>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-      default:                                                                                                \
-        return multiply_slices<8>(blocks, slices, lanes, alpha, x, beta, y);                                  \
-    }                                                                                                         \
+template <int Bytes, class T>
+AUTOSPMV_INLINE void multiply_shape(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x,
+                                    T beta, T* y) {
+  switch (blocks.layout.r) {
+    case 2:
+      return multiply_slices<2, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    case 3:
+      return multiply_slices<3, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    case 4:
+      return multiply_slices<4, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    case 5:
+      return multiply_slices<5, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    case 6:
+      return multiply_slices<6, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    case 7:
+      return multiply_slices<7, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
+    default:
+      return multiply_slices<8, Bytes>(blocks, slices, lanes, alpha, x, beta, y);
   }
-AUTOSPMV_VERSIONS(float)
-AUTOSPMV_VERSIONS(double)
+}
+
+// Multiversioned functions cannot be templates, so one overload stands for each type.
+#define AUTOSPMV_VERSIONS(NAME, BYTES, T)                                                                       \
+  AUTOSPMV_MULTIVERSION void NAME(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x, \
+                                  T beta, T* y) {                                                               \
+    multiply_shape<BYTES>(blocks, slices, lanes, alpha, x, beta, y);                                            \
+  }
+AUTOSPMV_VERSIONS(narrow_version, 32, float)
+AUTOSPMV_VERSIONS(narrow_version, 32, double)
+AUTOSPMV_VERSIONS(wide_version, 64, double)
 #undef AUTOSPMV_VERSIONS
+
+template <class T>
+void multiply_share(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x, T beta, T* y) {
+  if constexpr (std::is_same_v<T, double>) {
+    static const bool is_wide = instructions_in(host_device().name) == "AVX-512";
+    if (is_wide) return wide_version(blocks, slices, lanes, alpha, x, beta, y);
+  }
+  narrow_version(blocks, slices, lanes, alpha, x, beta, y);
+}
 
 }  // namespace
 
@@ -302,14 +328,14 @@ void multiply(const BlockMatrix<T>& blocks, T alpha, const T* x, T beta, T* y) {
     // Shares of four lanes, as they are multiplied together.
     parallel_region(static_cast<std::int64_t>(blocks.values.full.size()) + blocks.rows, [&](int thread, int threads) {
       const auto share = share_of((blocks.block_rows + 3) / 4, thread, threads);
-      slices_version(blocks, {0, 1}, {share.first * 4, share.last * 4}, alpha, x, beta, y);
+      multiply_share(blocks, {0, 1}, {share.first * 4, share.last * 4}, alpha, x, beta, y);
     });
     return;
   }
   for_each_share(
       blocks.slice_chunks.data(), blocks.slices,
       [&](Share slices) {
-        slices_version(blocks, slices, {0, blocks.slice}, alpha, x, beta, y);
+        multiply_share(blocks, slices, {0, blocks.slice}, alpha, x, beta, y);
       },
       blocks.slice * blocks.layout.r * blocks.layout.c);
 }
