@@ -126,6 +126,9 @@ PinnedThreads::PinnedThreads() {
   }
   const auto threads = static_cast<std::size_t>(std::max(1, omp_get_max_threads()));
   if (threads > processors.size()) return;
+  // From where this thread runs: the system has put other processes that do the same elsewhere.
+  const auto current = std::find(processors.begin(), processors.end(), sched_getcpu());
+  std::rotate(processors.begin(), current == processors.end() ? processors.begin() : current, processors.end());
   std::vector<cpu_set_t> before(threads);
   // Spread: neighbouring numbers are often two threads of one core.
 #pragma omp parallel default(none) shared(before, processors, threads)
