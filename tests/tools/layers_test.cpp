@@ -13,7 +13,6 @@ class SystemDatabases : public test::ProgramTest {
     const auto finished = tune({"gen:pde:6", "gen:grid2d:30", "--db", path("site.db")});
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
   }
-  ~SystemDatabases() override { unsetenv("AUTOSPMV_SYSTEM_DB"); }
 
   /// What is found without a trial, with an empty database above.
   [[nodiscard]] Finished look(const std::string& effort, std::vector<std::string> more) const {

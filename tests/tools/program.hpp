@@ -47,6 +47,8 @@ struct Finished {
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() {
+    // Nothing but what a test puts into a database is known, whatever is installed or was built.
+    setenv("AUTOSPMV_SYSTEM_DB", "", 1);
     auto pattern = (std::filesystem::temp_directory_path() / "autospmv-tools-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory: " + pattern);
     directory_ = pattern;
