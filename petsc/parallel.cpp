@@ -14,7 +14,6 @@ namespace autospmv::petsc {
 namespace {
 
 using AssemblyEnd = PetscErrorCode(Mat, MatAssemblyType);
-using Convert = PetscErrorCode(Mat, MatType, MatReuse, Mat*);
 using View = PetscErrorCode(Mat, PetscViewer);
 using Destroy = PetscErrorCode(Mat);
 using Preallocate = PetscErrorCode(Mat, PetscInt, const PetscInt*, PetscInt, const PetscInt*);
@@ -120,41 +119,21 @@ struct Own {
 
   // To types that know the type below.
   static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result) {
-    PetscFunctionBegin;
-    if (reuse == MAT_INPLACE_MATRIX) {
-      PetscCall(detach(A));
-      PetscCall(MatConvert(A, type, reuse, result));
-    } else {
-      PetscCall(convert_as(family.base_parallel, A, type, reuse, result));
-    }
-    PetscFunctionReturn(success);
+    return convert_as(family.base_parallel, detach, A, type, reuse, result);
   }
 
   static PetscErrorCode convert_to_base(Mat A, MatType, MatReuse reuse, Mat* result) {
-    PetscFunctionBegin;
-    if (reuse == MAT_REUSE_MATRIX) {
-      PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
-      PetscFunctionReturn(success);
-    }
-    Mat B = A;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-    PetscCall(detach(B));
-    *result = B;
-    PetscFunctionReturn(success);
+    return convert_by(detach, A, reuse, result);
   }
 
   static PetscErrorCode convert_from_base(Mat A, MatType, MatReuse reuse, Mat* result) {
-    PetscFunctionBegin;
-    if (reuse == MAT_REUSE_MATRIX) {
-      PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
+    const auto change = [](Mat B) {
+      PetscFunctionBegin;
+      PetscCall(attach(B));
+      PetscCall(attach_blocks(B));
       PetscFunctionReturn(success);
-    }
-    Mat B = A;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-    PetscCall(attach(B));
-    PetscCall(attach_blocks(B));
-    *result = B;
-    PetscFunctionReturn(success);
+    };
+    return convert_by(change, A, reuse, result);
   }
 
   static PetscErrorCode attach(Mat A) {
@@ -173,7 +152,7 @@ struct Own {
                                  .view = view,
                                  .destroy = destroy,
                                  .preallocate = preallocate}));
-    PetscCall(compose_converters(A, convert_to_base, convert_from_base));
+    PetscCall(compose(A, convert_to_base, convert_from_base));
     PetscCall(PetscObjectChangeTypeName(object, family.parallel));
     PetscFunctionReturn(success);
   }
@@ -181,7 +160,7 @@ struct Own {
   static PetscErrorCode detach(Mat A) {
     PetscFunctionBegin;
     std::array<Mat, 2> blocks{};
-    PetscCall(compose_converters(A, nullptr, nullptr));
+    PetscCall(compose(A, nullptr, nullptr));
     PetscCall(set_operations(A, base));
     PetscCall(MatMPIAIJGetSeqAIJ(A, blocks.data(), &blocks[1], nullptr));
     for (Mat block : blocks) {
@@ -193,19 +172,13 @@ struct Own {
 
   static PetscErrorCode destroy(Mat A) {
     PetscFunctionBegin;
-    PetscCall(compose_converters(A, nullptr, nullptr));
+    PetscCall(compose(A, nullptr, nullptr));
     PetscCall((*base.destroy)(A));
     PetscFunctionReturn(success);
   }
 
-  static PetscErrorCode compose_converters(Mat A, Convert* to_base, Convert* from_base) {
-    PetscFunctionBegin;
-    auto* const object = reinterpret_cast<PetscObject>(A);
-    const auto to = converter(family.parallel, family.base_parallel);
-    const auto from = converter(family.base_parallel, family.parallel);
-    PetscCall(PetscObjectComposeFunction(object, to.c_str(), to_base));
-    PetscCall(PetscObjectComposeFunction(object, from.c_str(), from_base));
-    PetscFunctionReturn(success);
+  static PetscErrorCode compose(Mat A, Convert* to_base, Convert* from_base) {
+    return compose_converters(A, family.parallel, family.base_parallel, to_base, from_base);
   }
 };
 

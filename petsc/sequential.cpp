@@ -16,7 +16,6 @@ constexpr const char* state_key = "autospmv";
 using Mult = PetscErrorCode(Mat, Vec, Vec);
 using MultAdd = PetscErrorCode(Mat, Vec, Vec, Vec);
 using Duplicate = PetscErrorCode(Mat, MatDuplicateOption, Mat*);
-using Convert = PetscErrorCode(Mat, MatType, MatReuse, Mat*);
 using View = PetscErrorCode(Mat, PetscViewer);
 using Destroy = PetscErrorCode(Mat);
 using BindToCpu = PetscErrorCode(Mat, PetscBool);
@@ -235,29 +234,18 @@ struct Own {
 
   // To types that know the type below.
   static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result) {
-    PetscFunctionBegin;
-    if (reuse == MAT_INPLACE_MATRIX) {
-      PetscCall(detach(A));
-      PetscCall(MatConvert(A, type, reuse, result));
-    } else {
-      PetscCall(convert_as(family.base_sequential, A, type, reuse, result));
-    }
-    PetscFunctionReturn(success);
+    return convert_as(family.base_sequential, detach, A, type, reuse, result);
   }
 
   static PetscErrorCode convert_to_base(Mat A, MatType type, MatReuse reuse, Mat* result) {
-    PetscFunctionBegin;
-    if (reuse == MAT_REUSE_MATRIX) {
-      PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
+    const auto change = [type](Mat B) {
+      PetscFunctionBegin;
+      PetscCall(detach(B));
+      // It was of a type between that and ours.
+      PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
       PetscFunctionReturn(success);
-    }
-    Mat B = A;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-    PetscCall(detach(B));
-    // It was of a type between that and ours.
-    PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
-    *result = B;
-    PetscFunctionReturn(success);
+    };
+    return convert_by(change, A, reuse, result);
   }
 
   static PetscErrorCode destroy(Mat A) {
@@ -299,10 +287,8 @@ struct Own {
   static PetscErrorCode compose(Mat A) {
     PetscFunctionBegin;
     auto* const object = reinterpret_cast<PetscObject>(A);
-    PetscCall(PetscObjectComposeFunction(object, converter(family.sequential, family.base_sequential).c_str(),
-                                         convert_to_base));
-    PetscCall(PetscObjectComposeFunction(object, converter(family.base_sequential, family.sequential).c_str(),
-                                         Sequential<family>::convert));
+    PetscCall(
+        compose_converters(A, family.sequential, family.base_sequential, convert_to_base, Sequential<family>::convert));
     for (const auto& parts : products_of_matrices) {
       Composed function = nullptr;
       const auto name = [&](const char* type) { return std::string(parts[0]) + type + parts[1]; };
@@ -318,8 +304,7 @@ struct Own {
     PetscFunctionBegin;
     auto* const object = reinterpret_cast<PetscObject>(A);
     constexpr Composed none = nullptr;
-    PetscCall(PetscObjectComposeFunction(object, converter(family.sequential, family.base_sequential).c_str(), none));
-    PetscCall(PetscObjectComposeFunction(object, converter(family.base_sequential, family.sequential).c_str(), none));
+    PetscCall(compose_converters(A, family.sequential, family.base_sequential, nullptr, nullptr));
     for (const auto& [before, after] : products_of_matrices) {
       PetscCall(PetscObjectComposeFunction(object, (std::string(before) + family.sequential + after).c_str(), none));
     }
@@ -348,8 +333,14 @@ PetscErrorCode asks_for_info(PetscViewer viewer, bool* info) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode convert_as(const char* base, Mat A, MatType type, MatReuse reuse, Mat* result) {
+PetscErrorCode convert_as(const char* base, PetscErrorCode (*detach)(Mat), Mat A, MatType type, MatReuse reuse,
+                          Mat* result) {
   PetscFunctionBegin;
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(detach(A));
+    PetscCall(MatConvert(A, type, reuse, result));
+    PetscFunctionReturn(success);
+  }
   MatType own = nullptr;
   PetscCall(MatGetType(A, &own));
   const std::string name = own;
@@ -360,7 +351,17 @@ PetscErrorCode convert_as(const char* base, Mat A, MatType type, MatReuse reuse,
   PetscFunctionReturn(success);
 }
 
-std::string converter(const char* from, const char* to) { return std::string("MatConvert_") + from + "_" + to + "_C"; }
+PetscErrorCode compose_converters(Mat A, const char* own, const char* base, Convert* to_base, Convert* from_base) {
+  PetscFunctionBegin;
+  auto* const object = reinterpret_cast<PetscObject>(A);
+  // "MatConvert_seqaij_seqaijautospmv_C"
+  const auto name = [](const char* from, const char* to) {
+    return std::string("MatConvert_") + from + "_" + to + "_C";
+  };
+  PetscCall(PetscObjectComposeFunction(object, name(own, base).c_str(), to_base));
+  PetscCall(PetscObjectComposeFunction(object, name(base, own).c_str(), from_base));
+  PetscFunctionReturn(success);
+}
 
 template <const Family& family>
 PetscErrorCode Sequential<family>::attach(Mat A) {
@@ -395,16 +396,7 @@ PetscErrorCode Sequential<family>::create(Mat A) {
 
 template <const Family& family>
 PetscErrorCode Sequential<family>::convert(Mat A, MatType, MatReuse reuse, Mat* result) {
-  PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(success);
-  }
-  Mat B = A;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(attach(B));
-  *result = B;
-  PetscFunctionReturn(success);
+  return convert_by(attach, A, reuse, result);
 }
 
 template struct Sequential<host_family>;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "errors.hpp"
 #include "product.hpp"
 
 namespace autospmv::petsc {
@@ -47,11 +48,29 @@ PetscErrorCode product_of(Mat A, Product** product);
 /// Whether a view is the short one that tells of a matrix, not its values.
 PetscErrorCode asks_for_info(PetscViewer viewer, bool* info);
 
-/// Converts a matrix to a type that knows the type below, not ours.
-PetscErrorCode convert_as(const char* base, Mat A, MatType type, MatReuse reuse, Mat* result);
+using Convert = PetscErrorCode(Mat, MatType, MatReuse, Mat*);
 
-/// "MatConvert_seqaij_seqaijautospmv_C"
-std::string converter(const char* from, const char* to);
+/// Converts a matrix to a type that knows the type below, not ours; detach() makes it one of that type.
+PetscErrorCode convert_as(const char* base, PetscErrorCode (*detach)(Mat), Mat A, MatType type, MatReuse reuse,
+                          Mat* result);
+
+/// Converts between our type and the one below, by a function that makes a matrix one of the other type.
+template <class Change>
+PetscErrorCode convert_by(const Change& change, Mat A, MatReuse reuse, Mat* result) {
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *result, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(success);
+  }
+  Mat B = A;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(change(B));
+  *result = B;
+  PetscFunctionReturn(success);
+}
+
+/// Lets PETSc find how to convert a matrix from our type to the one below, and back; null takes that away.
+PetscErrorCode compose_converters(Mat A, const char* own, const char* base, Convert* to_base, Convert* from_base);
 
 /// MatSetOperation and MatGetOperation, for functions of their own types.
 template <class Function>
