@@ -29,18 +29,6 @@ std::string processor_name() {
   return "processor";
 }
 
-// The kernels that the loader picks here (core/machine/simd.hpp): processors of one model name may have them or not.
-std::string instruction_set() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return ", AVX-512";
-  }
-  if (__builtin_cpu_supports("avx2")) return ", AVX2";
-#endif
-  return "";
-}
-
 std::string first_word(const std::string& file) {
   std::ifstream in(file);
   in.exceptions(std::ios::badbit);
@@ -85,7 +73,10 @@ std::int64_t pages(int which) {
 }  // namespace
 
 Device host_device() {
-  static const std::string name = processor_name() + instruction_set();
+  static const std::string name = [] {
+    const auto instructions = host_instructions();
+    return processor_name() + (instructions.empty() ? "" : ", ") + std::string(instructions);
+  }();
   static const std::int64_t cache_bytes = last_level_cache_bytes();
   Device device;
   device.backend = Backend::host;
@@ -99,6 +90,17 @@ Device host_device() {
   device.toolkit = "gcc " __VERSION__;
 #endif
   return device;
+}
+
+std::string_view host_instructions() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return avx512;
+  }
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+#endif
+  return {};
 }
 
 std::string_view instructions_in(std::string_view device) {

@@ -36,7 +36,7 @@ AUTOSPMV_INLINE CompensatedSum sum_of(const Task<T>& task, std::int64_t first, s
 
 constexpr int lanes = 4;
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double))));
-typedef std::int64_t Ones __attribute__((vector_size(lanes * sizeof(double))));
+typedef std::int64_t Integers __attribute__((vector_size(lanes * sizeof(double))));
 
 // So many CompensatedSums beside each other, of products that are all finite: where one is not, the magnitude is not.
 // Products of floats are exact in double, and their sums as good as exact.
@@ -46,7 +46,7 @@ struct LaneSums {
   Lanes error{};
   Lanes magnitude{};
   Lanes square{};
-  Ones terms{};
+  Integers terms{};
 
   AUTOSPMV_INLINE void add_products(const Lanes& a, const Lanes& b) {
     const Lanes product = a * b;
@@ -112,11 +112,11 @@ AUTOSPMV_INLINE bool are_short(const Offset* row_ptr) {
   return all;
 }
 
-// The rows from `row` on, as many as there are lanes, none of them empty.
+// As many rows as there are lanes, none of them empty, from the one that row_ptr points to.
 template <class T, class Offset>
 AUTOSPMV_INLINE std::array<CompensatedSum, lanes> sums_of_short_rows(const Task<T>& task, const Offset* row_ptr) {
-  Ones first{};
-  Ones length{};
+  Integers first{};
+  Integers length{};
   for (int l = 0; l < lanes; ++l) {
     first[l] = row_ptr[l];
     length[l] = row_ptr[l + 1] - row_ptr[l];
@@ -127,12 +127,12 @@ AUTOSPMV_INLINE std::array<CompensatedSum, lanes> sums_of_short_rows(const Task<
   LaneSums<T> sums;
   for (std::int64_t k = 0; k < longest; ++k) {
     // A row that has ended goes on with zeros.
-    const Ones in_row = k < length;
-    const Ones at = first + (in_row & k);
+    const Integers in_row = k < length;
+    const Integers at = first + (in_row & k);
     const auto a = [&](int l) AUTOSPMV_INLINE_LAMBDA { return static_cast<double>(values[at[l]]); };
     const auto b = [&](int l) AUTOSPMV_INLINE_LAMBDA { return static_cast<double>(task.x[columns[at[l]]]); };
-    sums.add_products((Lanes)((Ones)Lanes{a(0), a(1), a(2), a(3)} & in_row),
-                      (Lanes)((Ones)Lanes{b(0), b(1), b(2), b(3)} & in_row));
+    sums.add_products((Lanes)((Integers)Lanes{a(0), a(1), a(2), a(3)} & in_row),
+                      (Lanes)((Integers)Lanes{b(0), b(1), b(2), b(3)} & in_row));
   }
   return {sums.of(0), sums.of(1), sums.of(2), sums.of(3)};
 }

@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/machine/device.hpp"
 #include "core/machine/instructions.hpp"
 #include "core/machine/parallel.hpp"
 #include "core/machine/simd.hpp"
@@ -314,7 +313,7 @@ AUTOSPMV_VERSIONS(wide_version, 64, double)
 template <class T>
 void multiply_share(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x, T beta, T* y) {
   if constexpr (std::is_same_v<T, double>) {
-    static const bool is_wide = instructions_in(host_device().name) == "AVX-512";
+    static const bool is_wide = host_instructions() == avx512;
     if (is_wide) return wide_version(blocks, slices, lanes, alpha, x, beta, y);
   }
   narrow_version(blocks, slices, lanes, alpha, x, beta, y);
