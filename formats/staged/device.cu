@@ -3,6 +3,7 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/row_parts.cuh"
 #include "formats/staged/shared_memory.cuh"
 #include "formats/staged/storage.hpp"
 
@@ -19,8 +20,7 @@ struct BlockRows {
   const BlockStart* starts;
   const Offset* row_ptr;
   std::int64_t part;  // of cut rows; 0 where no row is cut
-  T* part_sums;
-  std::uint32_t* finished;
+  PartSumsView<T> parts;
 };
 
 template <class T>
@@ -92,32 +92,6 @@ __device__ __forceinline__ void multiply_rows(const Offset* row_ptr, BlockStart 
   }
 }
 
-// The sums of all parts of a row, in their order, by the block that comes last.
-template <class T, class Offset>
-__device__ __forceinline__ void finish_part(const BlockRows<Offset, T>& rows, std::int64_t row,
-                                            std::int64_t first_block, std::int64_t parts, T sum, T* of_warp,
-                                            const Target<T>& target) {
-  __shared__ bool is_last;
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) {
-    rows.part_sums[blockIdx.x] = sum;
-    __threadfence();
-    is_last = atomicAdd(rows.finished + first_block, 1U) + 1 == static_cast<std::uint32_t>(parts);
-    __threadfence();
-  }
-  __syncthreads();
-  if (!is_last) return;
-  T total = 0;
-  for (std::int64_t part = thread; part < parts; part += blockDim.x) {
-    total += __ldcg(rows.part_sums + first_block + part);  // past the L1 cache, for other blocks wrote them
-  }
-  total = sum_threads(total, thread, static_cast<int>(blockDim.x), of_warp);
-  if (thread == 0) {
-    target.store(row, total);
-    rows.finished[first_block] = 0;
-  }
-}
-
 // CSR-Vector and CSR-VectorL: a row alone, or a part of one.
 template <class T, class Offset, class Reader>
 __device__ __forceinline__ void multiply_row(const BlockRows<Offset, T>& rows, BlockStart from, BlockStart to,
@@ -131,7 +105,8 @@ __device__ __forceinline__ void multiply_row(const BlockRows<Offset, T>& rows, B
     const std::int64_t length = rows.row_ptr[from.row + 1] - first;
     if (length > rows.part) {
       const std::int64_t first_block = blockIdx.x - (from.entry - first) / rows.part;
-      finish_part(rows, from.row, first_block, (length + rows.part - 1) / rows.part, sum, of_warp, target);
+      finish_part(rows.parts, first_block, (length + rows.part - 1) / rows.part, sum, of_warp,
+                  [&](T total) { target.store(from.row, total); });
       return;
     }
   }
@@ -181,7 +156,7 @@ void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>&
   const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     const BlockRows rows{blocks.starts.data(), row_ptr, blocks.split ? blocks.limits.part : std::int64_t{0},
-                         parts.sums.data(), parts.finished.data()};
+                         PartSumsView<T>{parts.sums.data(), parts.finished.data()}};
     with_reader(matrix, encoded, shape.wide, [&](const auto& reader) {
       const auto kernel = staged_rows_kernel<T, std::decay_t<decltype(*row_ptr)>, std::decay_t<decltype(reader)>>;
       allow_shared_memory(kernel, bytes);

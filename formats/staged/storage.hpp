@@ -25,6 +25,7 @@
 #include "core/machine/on_backend.hpp"
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/kernels/row_parts.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/streams/scratch.hpp"
 #include "formats/format.hpp"
@@ -44,18 +45,6 @@ template <class T>
 AUTOSPMV_HD inline int staged_bytes(std::int64_t entries) {
   return (staged_slot<T>(static_cast<int>(entries)) + 1) * static_cast<int>(sizeof(T));
 }
-
-/// The sums of parts of rows; empty where no row is cut.
-template <class T>
-struct PartSums {
-  Array<T> sums;                  ///< one a block
-  Array<std::uint32_t> finished;  ///< parts of a row that are done, at its first block; 0 between products
-
-  [[nodiscard]] std::int64_t bytes() const { return sums.bytes() + finished.bytes(); }
-};
-
-template <class T>
-PartSums<T> make_part_sums(const RowBlocks& blocks, Place place, Stream stream);
 
 struct StagedRows {
   int block = 256;    ///< CUDA: threads a block, a power of two from 32 to 1024
@@ -82,7 +71,9 @@ class StagedRowsOperator final : public CsrOperator<T> {
   StagedRowsOperator(const CsrView<T>& matrix, RowBlocks blocks, const StagedRows& shape, Place place)
       : CsrOperator<T>(matrix, place), blocks_(std::move(blocks)), shape_(shape) {
     if (!blocks_.split) return;
-    parts_.emplace(place, [this] { return make_part_sums<T>(blocks_, this->place_, setup_stream(this->place_)); });
+    parts_.emplace(place, [this] {
+      return make_part_sums<T>(static_cast<std::size_t>(blocks_.count()), this->place_, setup_stream(this->place_));
+    });
   }
 
   void apply(T alpha, const T* x, T beta, T* y, Stream stream) const override {
