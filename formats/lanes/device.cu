@@ -6,19 +6,16 @@
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/kernel.cuh"
 #include "formats/lanes/convert.hpp"
+#include "formats/lanes/device.cuh"
 
 namespace autospmv::formats::cuda_steps {
 
 namespace {
 
-static_assert(group_lanes == cuda::warp_size);
-
 constexpr int most_threads = 1024;
 
 // Loads in flight a thread. Lanes have few entries, so the last ones are loaded together too.
 constexpr int unroll = 8;
-
-__device__ int lane_of_thread() { return static_cast<int>(threadIdx.x) % group_lanes; }
 
 // What kernels read of a WarpEll besides columns and values, by value.
 struct WarpEllView {
@@ -33,12 +30,6 @@ template <class T>
 WarpEllView view_of(const WarpEll<T>& ell) {
   return {ell.groups, ell.long_groups, ell.group_chunks.data(), ell.row_of_lane.data(),
           policy_for<T>(ell.bytes(), ell.rows, ell.cols)};
-}
-
-// Whether a lane is the first of those that work for its row. For whole warps.
-__device__ __forceinline__ bool begins_row(std::int32_t row, int lane) {
-  const auto before = __shfl_up_sync(cuda::all_lanes, row, 1);
-  return lane == 0 || before != row;
 }
 
 // bounds[c] = position of the first sorted row of class c or a later one; the last is the length of the longest row.
@@ -92,19 +83,15 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, WarpEllVie
     const std::int64_t first_chunk = ell.group_chunks[group];
     const auto last_chunk = min(static_cast<long long>(ell.group_chunks[group + 1]), end);
     const auto row = ell.row_of_lane[group * group_lanes + lane];
-    const unsigned begins = __ballot_sync(cuda::all_lanes, begins_row(row, lane));
-    const unsigned up_to_mine = cuda::all_lanes >> (group_lanes - 1 - lane);
-    const int first = group_lanes - 1 - __clz(static_cast<int>(begins & up_to_mine));
-    const unsigned after = begins & ~up_to_mine;
-    const int last = after == 0 ? group_lanes : __ffs(static_cast<int>(after)) - 1;
+    const auto lanes = lanes_of_row(row, lane);
     const std::int64_t stop = row >= 0 ? static_cast<std::int64_t>(row_ptr[row + 1]) : 0;
     std::int64_t source = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) : 0;
-    source += (chunk - first_chunk) * (last - first) + (lane - first);
+    source += (chunk - first_chunk) * lanes.count() + (lane - lanes.first);
     for (; chunk < last_chunk; chunk += in_flight) {
       std::int32_t column[in_flight];
       T value[in_flight];
 #pragma unroll
-      for (int i = 0; i < in_flight; ++i, source += last - first) {
+      for (int i = 0; i < in_flight; ++i, source += lanes.count()) {
         const bool inside = chunk + i < last_chunk && source < stop;
         column[i] = inside ? matrix.col_idx[source] : -1;
         value[i] = inside ? matrix.values[source] : T{0};
@@ -147,19 +134,6 @@ __device__ __forceinline__ T sum_lane(const Columns& columns, const Values& valu
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
-  }
-  return sum;
-}
-
-// The sum over the lanes of a row, right in the first of them, whatever their number: each step halves how many of
-// them hold a part.
-template <class T>
-__device__ __forceinline__ T sum_row_lanes(T sum, std::int32_t row, int lane) {
-#pragma unroll
-  for (int distance = group_lanes / 2; distance > 0; distance /= 2) {
-    const T other = __shfl_down_sync(cuda::all_lanes, sum, static_cast<unsigned>(distance));
-    const auto other_row = __shfl_down_sync(cuda::all_lanes, row, static_cast<unsigned>(distance));
-    if (lane + distance < group_lanes && other_row == row) sum += other;
   }
   return sum;
 }

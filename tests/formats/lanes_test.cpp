@@ -50,6 +50,24 @@ TEST(Lanes, RowsOfEveryLengthAreSummedWhole) {
   }
 }
 
+// Rows that fill lanes, groups, blocks of threads and several of these to the last slot, with one entry less and with
+// one more.
+TEST(Lanes, RowsAroundWhatIsPackedTogetherAreSummedWhole) {
+  std::vector<std::int64_t> lengths;
+  for (const std::int64_t full : {4, 8, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768}) {
+    for (const std::int64_t more : {-1, 0, 1}) lengths.push_back(full + more);
+  }
+  const auto source = from_lengths<double>(1000, 40000, [&](std::int64_t row) -> std::int64_t {
+    return row % 10 == 3 ? lengths[static_cast<std::size_t>(row / 10) % lengths.size()] : row % 37;
+  });
+  for (const auto& device : devices()) {
+    const auto features = extract_features(data_of(matrix_of(source)).on(device), device);
+    for (const auto& params : find_format<double>("ell_packed")->params(features, device).combinations()) {
+      expect_right_product("ell_packed", params, source, device);
+    }
+  }
+}
+
 // Of rows as long, which a block of threads takes.
 TEST(Lanes, EveryEncodingOfLongRowsIsSummedWhole) {
   for (const std::int64_t cols : {255, 65535, 200000}) {
@@ -59,7 +77,7 @@ TEST(Lanes, EveryEncodingOfLongRowsIsSummedWhole) {
       const auto matrix = matrix_of(source);
       for (const auto& device : devices()) {
         const auto features = extract_features(data_of(matrix).on(device), device);
-        for (const auto* name : {"ell_warp_split", "ell_adaptive"}) {
+        for (const auto* name : {"ell_warp_split", "ell_adaptive", "ell_packed"}) {
           for (const auto& params : find_format<double>(name)->params(features, device).combinations()) {
             expect_right_product(name, params, source, device);
           }
@@ -104,7 +122,7 @@ void expect_predicted_storage(const std::string& generator, const std::string& f
 
 TEST(Lanes, PredictedStorageIsNearWhatIsBuilt) {
   for (const auto* generator : {"gen:fem:12:3", "gen:circuit:60000", "gen:rmat:14", "gen:dense:300"}) {
-    for (const auto* format : {"ell_warp_split", "ell_adaptive", "tjds", "csr_bound"}) {
+    for (const auto* format : {"ell_warp_split", "ell_adaptive", "ell_packed", "tjds", "csr_bound"}) {
       expect_predicted_storage(generator, format);
     }
   }

@@ -62,8 +62,8 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
   parallel_for(
       units.count,
       [&](std::int64_t unit) {
-        const auto first = units.offsets[unit] * units.width;
-        const auto last = units.offsets[unit + 1] * units.width;
+        const auto first = units.first_slot(unit);
+        const auto last = units.first_slot(unit + 1);
         const auto slots =
             columns.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
         std::int32_t base = std::numeric_limits<std::int32_t>::max();

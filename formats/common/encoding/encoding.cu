@@ -81,8 +81,8 @@ __global__ void __launch_bounds__(default_block)
   // Units of many warps have a block of their own, so that all of it leaves here or none.
   if (unit >= units.count) return;
   const int warps = static_cast<int>(blockDim.x) / warp_size;
-  const auto first = units.offsets[unit] * units.width + threadIdx.x;
-  const auto last = units.offsets[unit + 1] * units.width;
+  const auto first = units.first_slot(unit) + threadIdx.x;
+  const auto last = units.first_slot(unit + 1);
   // Calls body(slot, column), with the loads of several slots under way together.
   const auto for_each_slot = [&](const auto& body) {
     for (auto slot = first; slot < last; slot += in_flight * blockDim.x) {

@@ -140,11 +140,16 @@ std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits);
 /// The fewest bits for units of such a span, and 32: what is worth trying.
 std::vector<std::int64_t> column_bits_for(std::int64_t span);
 
-/// Slots that lie together: unit u holds [offsets[u] width, offsets[u + 1] width).
+/// Slots that lie together: unit u holds [offsets[u] width, offsets[u + 1] width), or [u width, (u + 1) width) where
+/// there are no offsets.
 struct SlotUnits {
   const std::int32_t* offsets = nullptr;
   std::int64_t count = 0;
   std::int64_t width = 1;
+
+  [[nodiscard]] AUTOSPMV_HD std::int64_t first_slot(std::int64_t unit) const {
+    return (offsets == nullptr ? unit : offsets[unit]) * width;
+  }
 };
 
 /// Stores columns in so many bits; or in full, and returns false, where a unit's columns lie too far apart. Waits for
@@ -152,7 +157,18 @@ struct SlotUnits {
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
 
 // ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel
-// counts the slots of its own part in 32 bits.
+// counts the slots of its own part in 32 bits. two_at(slot) reads an even slot and the next one at once.
+
+template <class V>
+struct alignas(2 * sizeof(V)) Two {
+  V first;
+  V second;
+};
+
+template <class V>
+[[nodiscard]] AUTOSPMV_HD inline Two<V> load_two(const V* values, std::int64_t slot, CachePolicy policy) {
+  return load_stream(reinterpret_cast<const Two<V>*>(values + slot), policy);
+}
 
 template <class T>
 struct FullValues {
@@ -162,6 +178,7 @@ struct FullValues {
   AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
   [[nodiscard]] AUTOSPMV_HD FullValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return load_stream(values + slot, policy); }
+  [[nodiscard]] AUTOSPMV_HD Two<T> two_at(std::int64_t slot) const { return load_two(values, slot, policy); }
 };
 
 template <class T>
@@ -172,6 +189,10 @@ struct NarrowValues {
   AUTOSPMV_HD void open(CachePolicy chosen = {}) { policy = chosen; }
   [[nodiscard]] AUTOSPMV_HD NarrowValues from(std::int64_t slot) const { return {rebased(values + slot), policy}; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const { return static_cast<T>(load_stream(values + slot, policy)); }
+  [[nodiscard]] AUTOSPMV_HD Two<T> two_at(std::int64_t slot) const {
+    const auto two = load_two(values, slot, policy);
+    return {static_cast<T>(two.first), static_cast<T>(two.second)};
+  }
 };
 
 template <class T>
@@ -187,6 +208,10 @@ struct DictionaryValues {
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t slot) const {
     return load_x(table + load_stream(indices + slot, policy));
   }
+  [[nodiscard]] AUTOSPMV_HD Two<T> two_at(std::int64_t slot) const {
+    const auto two = load_two(indices, slot, policy);
+    return {load_x(table + two.first), load_x(table + two.second)};
+  }
 };
 
 template <class T>
@@ -198,6 +223,7 @@ struct OneValue {
   AUTOSPMV_HD void open(CachePolicy /*chosen*/ = {}) { value = load_x(table); }
   [[nodiscard]] AUTOSPMV_HD OneValue from(std::int64_t /*slot*/) const { return *this; }
   [[nodiscard]] AUTOSPMV_HD T at(std::int64_t /*slot*/) const { return value; }
+  [[nodiscard]] AUTOSPMV_HD Two<T> two_at(std::int64_t /*slot*/) const { return {value, value}; }
 };
 
 /// Calls body(reader) with the reader of these values.
@@ -226,6 +252,9 @@ struct FullColumns {
   AUTOSPMV_HD void open(std::int64_t /*unit*/, CachePolicy chosen = {}) { policy = chosen; }
   [[nodiscard]] AUTOSPMV_HD FullColumns from(std::int64_t slot) const { return {rebased(columns + slot), policy}; }
   [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot, policy); }
+  [[nodiscard]] AUTOSPMV_HD Two<std::int32_t> two_at(std::int64_t slot) const {
+    return load_two(columns, slot, policy);
+  }
 };
 
 template <class Distance>
@@ -240,8 +269,16 @@ struct NearColumns {
     base = load_x(bases + unit);
   }
   [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
+    return column_at(load_stream(distances + slot, policy));
+  }
+  [[nodiscard]] AUTOSPMV_HD Two<std::int32_t> two_at(std::int64_t slot) const {
+    const auto two = load_two(distances, slot, policy);
+    return {column_at(two.first), column_at(two.second)};
+  }
+
+ private:
+  [[nodiscard]] AUTOSPMV_HD std::int32_t column_at(std::int32_t distance) const {
     constexpr std::int32_t padding = static_cast<Distance>(-1);
-    const std::int32_t distance = load_stream(distances + slot, policy);
     return distance == padding ? -1 : base + distance;
   }
 };

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
+#include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/dispatch.hpp"
+#include "formats/common/kernels/kernel.cuh"
+#include "formats/common/kernels/row_parts.cuh"
+#include "formats/lanes/device.cuh"
+#include "formats/lanes/ell_packed/ell_packed.hpp"
+
+namespace autospmv::formats::ell_packed::device {
+
+namespace {
+
+constexpr int most_threads = 256;
+constexpr int most_warps_of_block = most_threads / cuda::warp_size;
+
+// Blocks a multiprocessor that the compiler is to make room for: all, as long as it need not wait for one load before
+// the next for want of registers.
+constexpr int resident_blocks(int entries) { return entries <= 4 ? 8 : 4; }
+
+template <class Offset>
+__device__ std::int64_t length_of(const Offset* row_ptr, std::int64_t row) {
+  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
+}
+
+template <class Offset>
+__global__ void flag_long_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::uint8_t* flags) {
+  const auto row = cuda::global_thread();
+  if (row < rows) flags[row] = layout.is_long(length_of(row_ptr, row)) ? 1 : 0;
+}
+
+template <class Offset>
+__global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* rows, std::int64_t count,
+                               std::int64_t* lengths) {
+  const auto i = cuda::global_thread();
+  if (i < count) lengths[i] = length_of(row_ptr, rows[i]);
+}
+
+// A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes.
+template <class Offset>
+__global__ void pack_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::int64_t windows,
+                            std::int32_t* lane_of_row, std::int32_t* groups) {
+  const auto window = cuda::global_thread() / cuda::warp_size;
+  if (window > windows) return;
+  const int lane = lane_of_thread();
+  Packer packer;
+  const auto last = min(static_cast<long long>(rows), static_cast<long long>((window + 1) * window_rows));
+  for (auto first = window * window_rows; first < last; first += cuda::warp_size) {
+    const auto row = first + lane;
+    const auto length = row < last ? length_of(row_ptr, row) : 0;
+    const bool packed = row < last && !layout.is_long(length);
+    const int lanes = packed ? layout.lanes_of(length) : 0;
+    std::int64_t mine = -1;
+    for (int other = 0; other < cuda::warp_size; ++other) {
+      const int of_other = __shfl_sync(cuda::all_lanes, lanes, other);
+      if (of_other == 0) continue;
+      const auto place = packer.place(of_other);
+      if (other == lane) mine = place;
+    }
+    if (row < last) lane_of_row[row] = static_cast<std::int32_t>(mine);
+  }
+  if (lane == 0) groups[window] = static_cast<std::int32_t>(packer.units());
+}
+
+__global__ void assign_long_kernel(const std::int32_t* row_of_group, std::int64_t lanes, std::int32_t* row_of_lane) {
+  const auto lane = cuda::global_thread();
+  if (lane < lanes) row_of_lane[lane] = row_of_group[lane / group_lanes];
+}
+
+template <class Offset>
+__global__ void assign_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, const std::int32_t* lane_of_row,
+                              const std::int32_t* first_group, std::int32_t* row_of_lane) {
+  const auto row = cuda::global_thread();
+  if (row >= rows || lane_of_row[row] < 0) return;
+  const auto first = std::int64_t{first_group[row / window_rows]} * group_lanes + lane_of_row[row];
+  const int lanes = layout.lanes_of(length_of(row_ptr, row));
+  for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::int32_t>(row);
+}
+
+// A thread a lane.
+template <class T, class Offset>
+__global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, Layout layout, std::int64_t groups,
+                            std::int64_t long_groups, const std::int32_t* part_of_group,
+                            const std::int32_t* row_of_lane, std::int32_t* columns, T* values) {
+  const auto group = cuda::global_thread() / group_lanes;
+  if (group >= groups) return;
+  const int lane = lane_of_thread();
+  const auto row = row_of_lane[group * group_lanes + lane];
+  const auto lanes = lanes_of_row(row, lane);
+  const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(row_ptr[row]);
+  const std::int64_t length = row < 0 ? 0 : length_of(row_ptr, row);
+  Deal deal{.count = lanes.count()};
+  if (row >= 0 && group < long_groups) deal = Deal::of_long_row(layout, length, part_of_group[group]);
+  for (int at = 0; at < layout.entries; at += 2) {
+    const auto slot = group * layout.group_slots() + slot_of(lane, at);
+    const auto first = deal.entry + at * deal.count + (lane - lanes.first);
+    const auto second = first + deal.count;
+    if (columns != nullptr) {
+      *reinterpret_cast<Two<std::int32_t>*>(columns + slot) = {first < length ? matrix.col_idx[source + first] : -1,
+                                                               second < length ? matrix.col_idx[source + second] : -1};
+    }
+    *reinterpret_cast<Two<T>*>(values + slot) = {first < length ? matrix.values[source + first] : T{0},
+                                                 second < length ? matrix.values[source + second] : T{0}};
+  }
+}
+
+// What kernels read besides columns and values, by value; first what all threads need.
+template <class T>
+struct View {
+  const T* x;
+  T* y;
+  T alpha;
+  T beta;
+  const std::int32_t* row_of_lane;
+  CachePolicy policy;
+  int groups;
+  int long_groups;
+  int long_block_count;
+  const LongBlock* long_blocks;
+  PartSumsView<T> parts;
+
+  __device__ __forceinline__ void store(std::int32_t row, T sum) const { store_row(y, row, alpha, sum, beta); }
+};
+
+// What a lane has of a group: all loads before their first use. Padding is 0 x 0, never an element of x: to leave it
+// out by a branch would keep the loads of x apart.
+template <int entries, class T, class Columns, class Values>
+__device__ __forceinline__ T sum_lane(Columns columns, const Values& values, int group, int lane, CachePolicy policy,
+                                      const T* x) {
+  constexpr int pairs = entries / 2;
+  const auto slot = static_cast<std::int64_t>(group) * (group_lanes * entries) + 2 * lane;
+  Two<std::int32_t> column[pairs];
+  Two<T> value[pairs];
+  Two<T> element[pairs];
+  columns.open(group, policy);
+#pragma unroll
+  for (int i = 0; i < pairs; ++i) column[i] = columns.two_at(slot + i * 2 * group_lanes);
+#pragma unroll
+  for (int i = 0; i < pairs; ++i) value[i] = values.two_at(slot + i * 2 * group_lanes);
+#pragma unroll
+  for (int i = 0; i < pairs; ++i) {
+    element[i].first = column[i].first >= 0 ? load_x(x + column[i].first) : T{0};
+    element[i].second = column[i].second >= 0 ? load_x(x + column[i].second) : T{0};
+  }
+  // Two sums, for one addition after another takes as long as a load from the cache.
+  T sum = 0;
+  T other = 0;
+#pragma unroll
+  for (int i = 0; i < pairs; ++i) {
+    // Where all have one value, padding has it too, be it infinite.
+    constexpr bool one_value = std::is_same_v<Values, OneValue<T>>;
+    sum += (one_value && column[i].first < 0 ? T{0} : value[i].first) * element[i].first;
+    other += (one_value && column[i].second < 0 ? T{0} : value[i].second) * element[i].second;
+  }
+  return sum + other;
+}
+
+// The first blocks have rows of several groups each: sums of warps meet in shared memory, and those of the blocks that
+// share a row at the last of them.
+template <int entries, class T, class Columns, class Values>
+__device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns& columns, const Values& values) {
+  __shared__ T of_warp[most_warps];
+  __shared__ std::int32_t row_of_warp[most_warps_of_block];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = lane_of_thread();
+  const int warp = thread / cuda::warp_size;
+  const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
+  const LongBlock of = ell.long_blocks[blockIdx.x];
+  const auto first = of.first_group + warp;
+  const auto row = ell.row_of_lane[static_cast<std::int64_t>(first) * group_lanes];
+  T sum = 0;
+  for (int step = 0; step < of.steps; ++step) {
+    sum += sum_lane<entries>(columns, values, first + step * warps, lane, ell.policy, ell.x);
+  }
+  sum = sum_lanes<cuda::warp_size>(sum);
+  if (lane == 0) {
+    of_warp[warp] = sum;
+    row_of_warp[warp] = row;
+  }
+  __syncthreads();
+  // The first thread of the block has a row in any case; where the block has steps, or a part, it is the only one.
+  const bool alone = of.steps > 1 || of.parts > 1;
+  const auto mine = thread < warps ? row_of_warp[thread] : -1;
+  const bool begins = thread == 0 || (thread < warps && mine >= 0 && row_of_warp[thread - 1] != mine);
+  if (begins && (thread == 0 || !alone)) {
+    sum = of_warp[thread];
+    for (int other = thread + 1; other < warps && (alone || row_of_warp[other] == mine); ++other) sum += of_warp[other];
+    if (of.parts == 1) ell.store(mine, sum);
+  }
+  if (of.parts == 1) return;
+  __syncthreads();
+  finish_part(ell.parts, of.first_block, of.parts, sum, of_warp, [&](T total) { ell.store(mine, total); });
+}
+
+// A warp a group.
+template <int entries, class T, class Columns, class Values>
+__global__ void __launch_bounds__(most_threads, resident_blocks(entries))
+    multiply_kernel(View<T> ell, Columns columns, Values values) {
+  values.open(ell.policy);
+  const int block = static_cast<int>(blockIdx.x) - ell.long_block_count;
+  if (block < 0) return multiply_long<entries>(ell, columns, values);
+  const int lane = lane_of_thread();
+  const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
+  const int group = ell.long_groups + block * warps + static_cast<int>(threadIdx.x) / cuda::warp_size;
+  if (group >= ell.groups) return;
+  const auto row = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
+  T sum = sum_lane<entries>(columns, values, group, lane, ell.policy, ell.x);
+  const bool begins = begins_row(row, lane);
+  // Where every row has a single lane there is nothing to add.
+  if (!__all_sync(cuda::all_lanes, begins)) sum = sum_row_lanes(sum, row, lane);
+  if (begins && row >= 0) ell.store(row, sum);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream) {
+  Array<std::uint8_t> flags(static_cast<std::size_t>(matrix.rows), place);
+  Array<std::int32_t> positions(static_cast<std::size_t>(matrix.rows), place);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    flag_long_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
+                                                                                             layout, flags.data());
+  });
+  cuda::check_launch();
+  const auto count = cuda::flagged_positions(flags.data(), matrix.rows, positions.data(), place, stream);
+  std::vector<LongRow> found(static_cast<std::size_t>(count));
+  if (count == 0) return found;
+  Array<std::int64_t> lengths(static_cast<std::size_t>(count), place);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    lengths_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(row_ptr, positions.data(), count,
+                                                                                     lengths.data());
+  });
+  cuda::check_launch();
+  std::vector<std::int32_t> rows(found.size());
+  copy_bytes(rows.data(), positions.data(), rows.size() * sizeof(std::int32_t), place, stream);
+  const auto of_rows = lengths.to_vector();
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = {.row = rows[i], .length = of_rows[i]};
+  return found;
+}
+
+template <class T>
+Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream) {
+  const auto windows = windows_of(matrix.rows);
+  Packing packing{.lane_of_row = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place),
+                  .first_group = Array<std::int32_t>(static_cast<std::size_t>(windows) + 1, place)};
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    pack_kernel<<<cuda::grid_for((windows + 1) * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, matrix.rows, layout, windows, packing.lane_of_row.data(), packing.first_group.data());
+  });
+  cuda::check_launch();
+  cuda::exclusive_scan(packing.first_group.data(), packing.first_group.data(), windows + 1, place, stream);
+  packing.groups = cuda::read(packing.first_group.data() + windows, stream);
+  return packing;
+}
+
+template <class T>
+void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_group, const Packing& packing,
+                  PackedEll<T>& ell, Stream stream) {
+  if (!row_of_group.empty()) {
+    const auto lanes = ell.long_groups() * group_lanes;
+    assign_long_kernel<<<cuda::grid_for(lanes), cuda::default_block, 0, stream.handle>>>(row_of_group.data(), lanes,
+                                                                                         ell.row_of_lane.data());
+    cuda::check_launch();
+  }
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    assign_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, matrix.rows, ell.layout, packing.lane_of_row.data(), packing.first_group.data(),
+        ell.row_of_lane.data() + ell.long_groups() * group_lanes);
+  });
+  cuda::check_launch();
+}
+
+template <class T>
+void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
+          Stream stream) {
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(), ell.row_of_lane.data(),
+        columns.data(), values.data());
+  });
+  cuda::check_launch();
+}
+
+template <class T>
+void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream) {
+  const auto long_block_count = static_cast<std::int64_t>(ell.long_blocks.size());
+  const std::int64_t warps = ell.layout.warps();
+  const auto blocks = long_block_count + (ell.groups - ell.long_groups() + warps - 1) / warps;
+  const auto policy = policy_for<T>(ell.bytes(), ell.rows, ell.cols);
+  const auto launch = [&](PartSumsView<T> parts) {
+    const View<T> view{.x = x,
+                       .y = y,
+                       .alpha = alpha,
+                       .beta = beta,
+                       .row_of_lane = ell.row_of_lane.data(),
+                       .policy = policy,
+                       .groups = static_cast<int>(ell.groups),
+                       .long_groups = static_cast<int>(ell.long_groups()),
+                       .long_block_count = static_cast<int>(long_block_count),
+                       .long_blocks = ell.long_blocks.data(),
+                       .parts = parts};
+    dispatch<4, 8>(ell.layout.entries, [&](auto entries) {
+      with_columns(ell.columns, [&](auto columns) {
+        with_values(ell.values, [&](auto values) {
+          multiply_kernel<entries()>
+              <<<cuda::grid_for(blocks * ell.layout.block, ell.layout.block), ell.layout.block, 0, stream.handle>>>(
+                  view, columns, values);
+        });
+      });
+    });
+    cuda::check_launch();
+  };
+  if (!ell.parts) return launch({nullptr, nullptr});
+  ell.parts->use(stream, [&](PartSums<T>& parts) { launch({parts.sums.data(), parts.finished.data()}); });
+}
+
+#define AUTOSPMV_PACKED_ELL(T)                                                                                      \
+  template std::vector<LongRow> find_long_rows(const CsrView<T>&, const Layout&, Place, Stream);                    \
+  template Packing pack(const CsrView<T>&, const Layout&, Place, Stream);                                           \
+  template void assign_lanes(const CsrView<T>&, const Array<std::int32_t>&, const Packing&, PackedEll<T>&, Stream); \
+  template void fill(const CsrView<T>&, const PackedEll<T>&, Array<std::int32_t>&, Array<T>&, Stream);              \
+  template void multiply(const PackedEll<T>&, T, const T*, T, T*, Stream);
+AUTOSPMV_PACKED_ELL(float)
+AUTOSPMV_PACKED_ELL(double)
+#undef AUTOSPMV_PACKED_ELL
+
+}  // namespace autospmv::formats::ell_packed::device
