@@ -1,4 +1,4 @@
-// Trials that an NVIDIA H200 and two threads of an AMD EPYC gave, every candidate of generated matrices in double: what
+// Trials that an NVIDIA H100 and two threads of an AMD EPYC gave, every candidate of generated matrices in double: what
 // searches are replayed on, and what is installed with the library.
 #pragma once
 
@@ -27,15 +27,15 @@ inline const Recording& gpu_recording() {
   static const Recording recording = [] {
     Device device;
     device.backend = Backend::cuda;
-    device.name = "NVIDIA H200";
+    device.name = "NVIDIA H100 80GB HBM3";
     device.multiprocessors = 132;
-    device.memory_bytes = std::int64_t{140} << 30;
-    device.cache_bytes = std::int64_t{60} << 20;
+    device.memory_bytes = std::int64_t{80} << 30;
+    device.cache_bytes = std::int64_t{50} << 20;
     device.threads_of_multiprocessor = 2048;
     device.blocks_of_multiprocessor = 32;
     device.shared_bytes_of_multiprocessor = 228 << 10;
     device.shared_bytes_of_block = 227 << 10;
-    return Recording{"h200_double.txt.xz", device, 4.13e12};
+    return Recording{"h100_double.txt.xz", device, 2.95e12};
   }();
   return recording;
 }
