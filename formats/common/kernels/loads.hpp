@@ -100,7 +100,14 @@ AUTOSPMV_HD inline V load_stream(const V* address, [[maybe_unused]] CachePolicy 
   }
   return value;
 #elif defined(__CUDA_ARCH__)
-  return __ldcs(address);
+  if constexpr (sizeof(V) == 1) {
+    return __ldcs(address);
+  } else {
+    const auto word = __ldcs(reinterpret_cast<const typename detail::WordOf<sizeof(V)>::type*>(address));
+    V value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
 #else
   return *address;
 #endif
