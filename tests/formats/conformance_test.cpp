@@ -136,8 +136,8 @@ std::int64_t heap_bytes() {
   return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
 }
 
-// What it says that it allocated is what it holds on the heap, but for what aligning its arrays takes, to pages of 2 MiB
-// where they are of megabytes; a device's memory is pooled, and cannot be asked.
+// What it says that it allocated is what it holds on the heap, but for what aligning its arrays takes, to pages of 2
+// MiB where they are of megabytes; a device's memory is pooled, and cannot be asked.
 void expect_bytes(std::int64_t bytes, std::int64_t held, const Cost& predicted, const Device& device) {
   const std::int64_t slack = 32'768 * std::max(1, device.multiprocessors);
   if (device.backend == Backend::host && heap_bytes() > 0) {
