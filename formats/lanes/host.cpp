@@ -10,11 +10,6 @@ namespace autospmv::formats::host {
 
 namespace {
 
-template <class Offset>
-std::int64_t row_length(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
-
 // The lanes [first, last) of a group that work for one row.
 struct RowLanes {
   std::int32_t row;

@@ -97,14 +97,9 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& l
 template <class T>
 bool WarpEll<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
   if (chunks == 0) return true;
-  const auto count = static_cast<std::size_t>(slots());
-  // To encode values, it must be known which slots are padding; otherwise columns stay as they are.
-  const bool in_full = columns.bits == full_column_bits;
-  Array<std::int32_t> again;
-  if (!in_full && !values.in_full()) again = Array<std::int32_t>(count, place);
-  const auto* known = in_full ? columns.full.data() : again.data();
-  return refill_values(values, count, known, place, stream,
-                       [&](Array<T>& to, Stream on) { fill(matrix, *this, again, to, place, on); });
+  return refill_slots(
+      values, columns, slots(), place, stream,
+      [&](Array<std::int32_t>& again, Array<T>& to, Stream on) { fill(matrix, *this, again, to, place, on); });
 }
 
 template <class T>

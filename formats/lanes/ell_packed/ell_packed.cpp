@@ -8,6 +8,7 @@
 
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
+#include "formats/common/host/host_shares.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
@@ -18,11 +19,6 @@ namespace autospmv::formats::ell_packed {
 namespace host {
 
 namespace {
-
-template <class Offset>
-std::int64_t length_of(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
 
 // Calls body(row, first, last) for the lanes [first, last) of every row of a group; row is -1 for those without one.
 template <class Body>
@@ -55,11 +51,6 @@ T sum_of_lanes(const PackedEll<T>& ell, std::int64_t group, int first, int last,
   return sum;
 }
 
-template <class T>
-void store_row(T* y, std::int64_t row, T alpha, T sum, T beta) {
-  y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
-}
-
 }  // namespace
 
 template <class T>
@@ -67,7 +58,7 @@ std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layo
   std::vector<LongRow> found;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
-      const auto length = length_of(row_ptr, row);
+      const auto length = row_length(row_ptr, row);
       if (layout.is_long(length)) found.push_back({static_cast<std::int32_t>(row), length});
     }
   });
@@ -86,7 +77,7 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout) {
           Packer packer;
           const auto last = std::min(matrix.rows, (window + 1) * window_rows);
           for (auto row = window * window_rows; row < last; ++row) {
-            const auto length = length_of(row_ptr, row);
+            const auto length = row_length(row_ptr, row);
             packing.lane_of_row[static_cast<std::size_t>(row)] =
                 layout.is_long(length) ? -1 : static_cast<std::int32_t>(packer.place(layout.lanes_of(length)));
           }
@@ -112,7 +103,7 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_gr
       const auto lane = packing.lane_of_row[static_cast<std::size_t>(row)];
       if (lane < 0) continue;
       const auto group = ell.long_groups() + packing.first_group[static_cast<std::size_t>(row / window_rows)];
-      std::fill_n(lanes.begin() + group * group_lanes + lane, ell.layout.lanes_of(length_of(row_ptr, row)),
+      std::fill_n(lanes.begin() + group * group_lanes + lane, ell.layout.lanes_of(row_length(row_ptr, row)),
                   static_cast<std::int32_t>(row));
     }
   });
@@ -126,7 +117,7 @@ void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>
         [&](std::int64_t group) {
           for_each_row(ell.row_of_lane, group, [&](std::int64_t row, int first, int last) {
             const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(row_ptr[row]);
-            const std::int64_t length = row < 0 ? 0 : length_of(row_ptr, row);
+            const std::int64_t length = row < 0 ? 0 : row_length(row_ptr, row);
             Deal deal{.count = last - first};
             if (row >= 0 && group < ell.long_groups()) {
               deal = Deal::of_long_row(ell.layout, length, ell.part_of_group[static_cast<std::size_t>(group)]);
@@ -149,7 +140,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y) {
       [&](std::int64_t short_group) {
         const auto group = ell.long_groups() + short_group;
         for_each_row(ell.row_of_lane, group, [&](std::int64_t row, int first, int last) {
-          if (row >= 0) store_row(y, row, alpha, sum_of_lanes(ell, group, first, last, x), beta);
+          if (row >= 0) formats::host::store_row(y, row, alpha, sum_of_lanes(ell, group, first, last, x), beta);
         });
       },
       ell.layout.group_slots());
@@ -164,7 +155,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y) {
           return part;
         },
         [](T a, T b) { return a + b; }, ell.layout.group_slots());
-    store_row(y, row.row, alpha, sum, beta);
+    formats::host::store_row(y, row.row, alpha, sum, beta);
   }
 }
 
@@ -402,14 +393,9 @@ class EllPacked final : public Format<T> {
 template <class T>
 bool PackedEll<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
   if (groups == 0) return true;
-  const auto count = static_cast<std::size_t>(slots());
-  // To encode values, it must be known which slots are padding; otherwise columns stay as they are.
-  const bool in_full = columns.bits == full_column_bits;
-  Array<std::int32_t> again;
-  if (!in_full && !values.in_full()) again = Array<std::int32_t>(count, place);
-  const auto* known = in_full ? columns.full.data() : again.data();
-  return refill_values(values, count, known, place, stream,
-                       [&](Array<T>& to, Stream on) { fill(matrix, *this, again, to, place, on); });
+  return refill_slots(
+      values, columns, slots(), place, stream,
+      [&](Array<std::int32_t>& again, Array<T>& to, Stream on) { fill(matrix, *this, again, to, place, on); });
 }
 
 template <class T>

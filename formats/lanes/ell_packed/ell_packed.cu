@@ -24,21 +24,16 @@ constexpr int most_warps_of_block = most_threads / cuda::warp_size;
 constexpr int resident_blocks(int entries) { return entries <= 4 ? 8 : 4; }
 
 template <class Offset>
-__device__ std::int64_t length_of(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
-
-template <class Offset>
 __global__ void flag_long_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::uint8_t* flags) {
   const auto row = cuda::global_thread();
-  if (row < rows) flags[row] = layout.is_long(length_of(row_ptr, row)) ? 1 : 0;
+  if (row < rows) flags[row] = layout.is_long(row_length(row_ptr, row)) ? 1 : 0;
 }
 
 template <class Offset>
 __global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* rows, std::int64_t count,
                                std::int64_t* lengths) {
   const auto i = cuda::global_thread();
-  if (i < count) lengths[i] = length_of(row_ptr, rows[i]);
+  if (i < count) lengths[i] = row_length(row_ptr, rows[i]);
 }
 
 // A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes.
@@ -52,7 +47,7 @@ __global__ void pack_kernel(const Offset* row_ptr, std::int64_t rows, Layout lay
   const auto last = min(static_cast<long long>(rows), static_cast<long long>((window + 1) * window_rows));
   for (auto first = window * window_rows; first < last; first += cuda::warp_size) {
     const auto row = first + lane;
-    const auto length = row < last ? length_of(row_ptr, row) : 0;
+    const auto length = row < last ? row_length(row_ptr, row) : 0;
     const bool packed = row < last && !layout.is_long(length);
     const int lanes = packed ? layout.lanes_of(length) : 0;
     std::int64_t mine = -1;
@@ -78,7 +73,7 @@ __global__ void assign_kernel(const Offset* row_ptr, std::int64_t rows, Layout l
   const auto row = cuda::global_thread();
   if (row >= rows || lane_of_row[row] < 0) return;
   const auto first = std::int64_t{first_group[row / window_rows]} * group_lanes + lane_of_row[row];
-  const int lanes = layout.lanes_of(length_of(row_ptr, row));
+  const int lanes = layout.lanes_of(row_length(row_ptr, row));
   for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::int32_t>(row);
 }
 
@@ -93,7 +88,7 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, Layout lay
   const auto row = row_of_lane[group * group_lanes + lane];
   const auto lanes = lanes_of_row(row, lane);
   const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(row_ptr[row]);
-  const std::int64_t length = row < 0 ? 0 : length_of(row_ptr, row);
+  const std::int64_t length = row < 0 ? 0 : row_length(row_ptr, row);
   Deal deal{.count = lanes.count()};
   if (row >= 0 && group < long_groups) deal = Deal::of_long_row(layout, length, part_of_group[group]);
   for (int at = 0; at < layout.entries; at += 2) {
