@@ -3,6 +3,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/binned/children_dynamic.hpp"
 #include "formats/binned/device.cuh"
@@ -23,9 +24,10 @@ constexpr int branches_at_once = 8;
 template <class T, class Offset, class Values>
 __global__ void __launch_bounds__(most_block, 1)
     multiply_kernel(const __grid_constant__ BinTable table, BinnedView<Offset> rows, Values values, CachePolicy policy,
-                    T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+                    T alpha, const T* x, T beta, T* __restrict__ y) {
   __shared__ T of_warp[most_warps];
   const auto seat = table.seat_of(blockIdx.x, static_cast<int>(threadIdx.x));
+  cuda::await_before();
   const std::int64_t row = seat.inside ? rows.row_at(seat.position) : rows.rows;
   const bool inside = row < rows.rows;
   const std::int64_t first = inside ? rows.first_entry(seat.position, row) : 0;
@@ -47,6 +49,7 @@ __global__ void __launch_bounds__(most_block, 1)
 template <class T, class Offset>
 __global__ void scale_rows_kernel(BinnedView<Offset> rows, std::int64_t first, std::int64_t last, T beta, T* y) {
   const auto position = first + cuda::global_thread();
+  cuda::await_before();
   if (position >= last) return;
   const auto row = rows.row_at(position);
   if (row < rows.rows) y[row] = beta == T{0} ? T{0} : beta * y[row];
@@ -135,14 +138,12 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
     }
     const std::int64_t shared = shared_end - table.bins[0].first;
     if (shared > 0 && beta != T{1}) {
-      scale_rows_kernel<<<cuda::grid_for(shared), cuda::default_block, 0, stream.handle>>>(view, table.bins[0].first,
-                                                                                           shared_end, beta, y);
-      cuda::check_launch();
+      cuda::launch_early(scale_rows_kernel<T, Offset>, cuda::grid_for(shared), cuda::default_block, 0, stream, view,
+                         table.bins[0].first, shared_end, beta, y);
     }
     const int block = this->shape_.block;
-    multiply_kernel<<<cuda::grid_for(table.blocks * block, block), block, 0, stream.handle>>>(
-        table, view, values, policy, alpha, x, beta, y);
-    cuda::check_launch();
+    cuda::launch_early(multiply_kernel<T, Offset, Values>, cuda::grid_for(table.blocks * block, block), block, 0,
+                       stream, table, view, values, policy, alpha, x, beta, y);
   }
 
   void store_rows(Stream stream) override {

@@ -97,7 +97,7 @@ __device__ __forceinline__ void load_values(const DictionaryValues<T>& values, s
   std::uint8_t index[N];
   detail::load_neighbours<N>(values.indices + slot, values.policy, index);
 #pragma unroll
-  for (int n = 0; n < N; ++n) to[n] = __ldg(values.table + index[n]);
+  for (int n = 0; n < N; ++n) to[n] = load_x(values.table + index[n]);
 }
 
 /// Calls body(reader): absent slots keep a matrix from being one constant.

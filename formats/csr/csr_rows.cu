@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/batches.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -28,6 +29,7 @@ __global__ void __launch_bounds__(most_block, 1)
   __shared__ T of_warp[most_warps];
   __shared__ std::int64_t long_row[sharing ? most_rows : 1];
   __shared__ int long_rows;
+  cuda::await_before();
   if constexpr (sharing) {
     if (threadIdx.x == 0) long_rows = 0;
     __syncthreads();
@@ -76,8 +78,8 @@ void launch(const CsrView<T>& matrix, const Offset* row_ptr, const Columns& colu
   const int log_threads = std::countr_zero(static_cast<unsigned>(shape.threads));
   const auto kernel = shape.share_above > 0 ? rows_kernel<true, T, Offset, Columns, Values>
                                             : rows_kernel<false, T, Offset, Columns, Values>;
-  kernel<<<grid, shape.block, 0, stream.handle>>>(matrix.rows, row_ptr, shape.row_ids, columns, values, policy,
-                                                  log_threads, shape.share_above, alpha, x, beta, y);
+  cuda::launch_early(kernel, grid, shape.block, 0, stream, matrix.rows, row_ptr, shape.row_ids, columns, values, policy,
+                     log_threads, shape.share_above, alpha, x, beta, y);
 }
 
 template <class T, class Body>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
@@ -271,13 +272,13 @@ struct SomeDiagonals {
 };
 
 template <int Rows, bool Full, class Slots, class T>
-__global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* __restrict__ x, T beta,
-                                T* __restrict__ y) {
+__global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* x, T beta, T* __restrict__ y) {
   // Diagonals whose loads are under way together.
   constexpr int in_flight = Rows == 1 ? 8 : 4;
   const auto row = cuda::global_thread() * Rows;
-  if (row >= shape.rows) return;
+  if (row >= shape.rows) return cuda::await_before();
   const auto at = shape.at(row);
+  cuda::await_before();
   Neighbours<Rows, T> neighbours(x, row, shape.cols);
   T sum[Rows] = {};
   std::int32_t j = 0;
@@ -342,13 +343,12 @@ void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, 
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
     const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
     const auto launch = [&](auto full) {
-      multiply_kernel<rows.value, full.value>
-          <<<grid, layout.block, 0, stream.handle>>>(diagonals.shape(), slots, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<rows.value, full.value, PlainSlots<T>, T>, grid, layout.block, 0, stream,
+                         diagonals.shape(), slots, alpha, x, beta, y);
     };
     // With more rows a thread, all elements of x are read in any case.
     rows.value == 1 && diagonals.full ? launch(std::true_type{}) : launch(std::false_type{});
   });
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_DIAGONALS(T)                                                                 \

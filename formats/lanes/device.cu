@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -141,8 +142,7 @@ __device__ __forceinline__ T sum_lane(const Columns& columns, const Values& valu
 // A warp a group; the first blocks take a group each, of one long row, and add up what their warps have of it.
 template <class T, class Columns, class Values>
 __global__ void __launch_bounds__(most_threads, 1)
-    multiply_kernel(WarpEllView ell, Columns columns, Values values, T alpha, const T* __restrict__ x, T beta,
-                    T* __restrict__ y) {
+    multiply_kernel(WarpEllView ell, Columns columns, Values values, T alpha, const T* x, T beta, T* __restrict__ y) {
   __shared__ T of_warp[most_threads / cuda::warp_size];
   const int lane = lane_of_thread();
   const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
@@ -150,12 +150,14 @@ __global__ void __launch_bounds__(most_threads, 1)
   const std::int64_t block = blockIdx.x;
   const bool is_long = block < ell.long_groups;
   const std::int64_t group = is_long ? block : ell.long_groups + (block - ell.long_groups) * warps + warp;
-  if (group >= ell.groups) return;
+  if (group >= ell.groups) return cuda::await_before();
   const auto row = ell.row_of_lane[group * group_lanes + lane];
   const std::int64_t first = ell.group_chunks[group] + (is_long ? warp : 0);
+  const std::int64_t last = ell.group_chunks[group + 1];
   columns.open(group, ell.policy);
+  cuda::await_before();
   values.open(ell.policy);
-  T sum = sum_lane(columns, values, first, ell.group_chunks[group + 1], is_long ? warps : 1, lane, x);
+  T sum = sum_lane(columns, values, first, last, is_long ? warps : 1, lane, x);
   bool stores = begins_row(row, lane);
   // Where every row has a single lane there is nothing to add.
   if (!__all_sync(cuda::all_lanes, stores)) sum = sum_row_lanes(sum, row, lane);
@@ -214,10 +216,10 @@ void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream s
   const auto grid = cuda::grid_for(blocks * ell.block, ell.block);
   with_columns(ell.columns, [&](auto columns) {
     with_values(ell.values, [&](auto values) {
-      multiply_kernel<<<grid, ell.block, 0, stream.handle>>>(view_of(ell), columns, values, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<T, decltype(columns), decltype(values)>, grid, ell.block, 0, stream,
+                         view_of(ell), columns, values, alpha, x, beta, y);
     });
   });
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_WARP_ELL(T)                                                                                         \

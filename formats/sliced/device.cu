@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/batches.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -153,7 +154,7 @@ struct Sharing {
 template <int unroll, class T, class Columns, class Values>
 __global__ void __launch_bounds__(most_block, 1)
     multiply_kernel(SlicedView sliced, Columns columns, Values values, CachePolicy policy, Sharing sharing, T alpha,
-                    const T* __restrict__ x, T beta, T* __restrict__ y) {
+                    const T* x, T beta, T* __restrict__ y) {
   const auto thread = cuda::global_thread();
   const auto position = sharing.position(thread);
   const bool inside = position < sliced.rows;
@@ -176,8 +177,9 @@ __global__ void __launch_bounds__(most_block, 1)
     const auto slot = (first_chunk + turn) * chunk_slots + lane;
     const auto stride = chunk_slots << sharing.log_split;
     const auto turns = [&](int chunks) { return (chunks - turn + (1 << sharing.log_split) - 1) >> sharing.log_split; };
-    values.open(policy);
     columns.open(slice, policy);
+    cuda::await_before();
+    values.open(policy);
     if (marked) {
       const auto chunks = static_cast<int>(last_chunk - first_chunk);
       sum = sum_batches<unroll, true>(columns, values, slot, slot + turns(chunks) * stride, stride, x);
@@ -186,6 +188,8 @@ __global__ void __launch_bounds__(most_block, 1)
       const int chunks = (length - neighbour + threads - 1) >> sharing.log_threads;
       sum = sum_batches<unroll, false>(columns, values, slot, slot + turns(chunks) * stride, stride, x);
     }
+  } else {
+    cuda::await_before();
   }
   sum = sharing.sum(sum);
   if (inside && neighbour == 0 && turn == 0) store_row(y, row, alpha, sum, beta);
@@ -266,19 +270,18 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
   const auto policy = policy_for<T>(sliced.bytes(), sliced.rows, sliced.cols);
   if (layout.unroll != default_unroll) {
     dispatch<2, 8>(layout.unroll, [&](auto unroll) {
-      multiply_kernel<unroll.value><<<grid, layout.block, 0, stream.handle>>>(
-          view_of(sliced), FullColumns{sliced.columns.full.data()}, FullValues<T>{sliced.values.full.data()}, policy,
-          sharing, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<unroll.value, T, FullColumns, FullValues<T>>, grid, layout.block, 0, stream,
+                         view_of(sliced), FullColumns{sliced.columns.full.data()},
+                         FullValues<T>{sliced.values.full.data()}, policy, sharing, alpha, x, beta, y);
     });
   } else {
     with_columns(sliced.columns, [&](auto columns) {
       with_values(sliced.values, [&](auto values) {
-        multiply_kernel<default_unroll><<<grid, layout.block, 0, stream.handle>>>(view_of(sliced), columns, values,
-                                                                                  policy, sharing, alpha, x, beta, y);
+        cuda::launch_early(multiply_kernel<default_unroll, T, decltype(columns), decltype(values)>, grid, layout.block,
+                           0, stream, view_of(sliced), columns, values, policy, sharing, alpha, x, beta, y);
       });
     });
   }
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_SLICED(T)                                                                          \

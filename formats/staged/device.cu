@@ -1,6 +1,7 @@
 #include "formats/staged/device.cuh"
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/row_parts.cuh"
@@ -120,6 +121,7 @@ __global__ void staged_rows_kernel(BlockRows<Offset, T> rows, Reader reader, Cac
   __shared__ T of_warp[most_warps];
   const BlockStart from = rows.starts[blockIdx.x];
   const BlockStart to = rows.starts[blockIdx.x + 1];
+  cuda::await_before();
   reader.open(policy);
   if (to.row - from.row > 1) {
     multiply_rows(rows.row_ptr, from, to, reader, x, reinterpret_cast<T*>(memory), of_warp, target);
@@ -160,11 +162,10 @@ void multiply_staged_rows_cuda(const CsrView<T>& matrix, const EncodedValues<T>&
     with_reader(matrix, encoded, shape.wide, [&](const auto& reader) {
       const auto kernel = staged_rows_kernel<T, std::decay_t<decltype(*row_ptr)>, std::decay_t<decltype(reader)>>;
       allow_shared_memory(kernel, bytes);
-      kernel<<<grid, shape.block, static_cast<std::size_t>(bytes), stream.handle>>>(rows, reader, policy, x,
-                                                                                    Target<T>{alpha, beta, y});
+      cuda::launch_early(kernel, grid, shape.block, static_cast<std::size_t>(bytes), stream, rows, reader, policy, x,
+                         Target<T>{alpha, beta, y});
     });
   });
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_STAGED(T)                                                                                            \

@@ -1,3 +1,4 @@
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/equal_shares.cuh"
 #include "formats/common/kernels/kernel.cuh"
@@ -14,8 +15,8 @@ constexpr int unroll = 4;
 // One share, by one warp. A row that goes on into the next 32 entries is carried along, so that each row is put once.
 template <class T, class Values>
 __device__ __forceinline__ void multiply_share(const FullColumns& rows, const FullColumns& columns,
-                                               const Values& values, std::int64_t first, std::int64_t last,
-                                               const T* __restrict__ x, const RowSink<T>& sink) {
+                                               const Values& values, std::int64_t first, std::int64_t last, const T* x,
+                                               const RowSink<T>& sink) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
   std::int32_t carried_row = -1;
   T carried = 0;
@@ -60,9 +61,10 @@ __device__ __forceinline__ void multiply_share(const FullColumns& rows, const Fu
 
 template <class T, class Values>
 __global__ void multiply_kernel(FullColumns rows, FullColumns columns, Values values, CachePolicy policy,
-                                SharesView<T> shares, T alpha, const T* __restrict__ x, T beta, T* y) {
+                                SharesView<T> shares, T alpha, const T* x, T beta, T* y) {
   rows.open(0, policy);
   columns.open(0, policy);
+  cuda::await_before();
   values.open(policy);
   for_share_of_warp(shares, alpha, beta, y, [&](std::int64_t share) {
     multiply_share(rows, columns, values, shares.starts[share], shares.starts[share + 1], x,
@@ -77,8 +79,8 @@ void multiply_triplets_cuda(const Triplets<T>& triplets, const EqualShares<T>& s
                             T beta, T* y, Stream stream) {
   with_values(triplets, [&](auto values) {
     multiply_in_shares(shares, block, alpha, beta, y, stream, [&](const SharesView<T>& view, unsigned grid) {
-      multiply_kernel<<<grid, block, 0, stream.handle>>>(FullColumns{triplets.rows}, FullColumns{triplets.columns},
-                                                         values, triplets.policy, view, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<T, decltype(values)>, grid, block, 0, stream, FullColumns{triplets.rows},
+                         FullColumns{triplets.columns}, values, triplets.policy, view, alpha, x, beta, y);
     });
   });
 }

@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/blocks/bell/bell.hpp"
 #include "formats/blocks/device.cuh"
@@ -12,8 +13,8 @@ namespace {
 // reads T runs of neighbouring values. With T = 1 it reads 256 neighbouring bytes in double. As many columns as eight
 // loads of values a thread, and the block columns of the next ones, are under way at once.
 template <int C, class T, class Values>
-__global__ void multiply_kernel(BlockView blocks, Values matrix_values, int threads_log2, T alpha,
-                                const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void multiply_kernel(BlockView blocks, Values matrix_values, int threads_log2, T alpha, const T* x, T beta,
+                                T* __restrict__ y) {
   constexpr int unroll = C <= 8 / 2 ? 8 / C : 1;
   const int rows_log2 = 5 - threads_log2;
   const int threads = 1 << threads_log2;
@@ -41,8 +42,9 @@ __global__ void multiply_kernel(BlockView blocks, Values matrix_values, int thre
     }
   };
   T sum = 0;
-  matrix_values.open(blocks.policy);
   load_columns(phase);
+  cuda::await_before();
+  matrix_values.open(blocks.policy);
   for (int from = phase; from < chunks; from += unroll * threads) {
     T value[unroll][C][1] = {};
     T element[unroll][C];
@@ -81,11 +83,10 @@ void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, 
   const auto grid = cuda::grid_for(blocks.rows << threads_log2, launch.block);
   dispatch<AUTOSPMV_BLOCK_SIZES>(blocks.layout.c, [&](auto c) {
     with_block_values(blocks.values, [&](auto values) {
-      multiply_kernel<c.value>
-          <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, threads_log2, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<c.value, T, decltype(values)>, grid, launch.block, 0, stream, view_of(blocks),
+                         values, threads_log2, alpha, x, beta, y);
     });
   });
-  cuda::check_launch();
 }
 
 template void multiply(const BlockMatrix<float>&, const BlockLaunch&, float, const float*, float, float*, Stream);

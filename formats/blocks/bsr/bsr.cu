@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/blocks/bsr/bsr.hpp"
 #include "formats/blocks/device.cuh"
@@ -66,7 +67,6 @@ __global__ void __launch_bounds__(largest_block, 1)
   std::int64_t slot = (static_cast<std::int64_t>(first) + which) * C * r + j * r + (lane - phase * packs) * N;
 
   T sum[N] = {};
-  matrix_values.open(blocks.policy);
   // Steps past the end read nothing of the matrix, and any element of x.
   const auto column_at = [&](int step) {
     return step < left ? static_cast<std::uint32_t>(load_stream(block_column + step, blocks.policy)) : 0;
@@ -74,6 +74,8 @@ __global__ void __launch_bounds__(largest_block, 1)
   // The lane's own of the block columns of a round, `from` blocks ahead, that the lanes of a block row hold.
   const auto handed_column = [&](int from) { return lane < steps * at_once ? column_at(from + lane - which) : 0; };
   std::uint32_t next = handed ? handed_column(0) : 0;
+  cuda::await_before();
+  matrix_values.open(blocks.policy);
   // All lanes of a warp go through their rounds together.
   while (__any_sync(cuda::all_lanes, static_cast<int>(left > 0)) != 0) {
     std::uint32_t column[steps];
@@ -152,8 +154,8 @@ void launch_kernel(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T al
   const auto warps = (blocks.block_rows + block_rows_of_warp - 1) / block_rows_of_warp;
   const auto grid = cuda::grid_for(warps * cuda::warp_size, launch.block);
   with_block_values(blocks.values, [&](auto values) {
-    multiply_kernel<R, C, N, K, Lanes>
-        <<<grid, launch.block, 0, stream.handle>>>(view_of(blocks), values, lanes, alpha, x, beta, y);
+    cuda::launch_early(multiply_kernel<R, C, N, K, Lanes, T, decltype(values)>, grid, launch.block, 0, stream,
+                       view_of(blocks), values, lanes, alpha, x, beta, y);
   });
 }
 
@@ -193,7 +195,6 @@ void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, 
       });
     });
   }
-  cuda::check_launch();
 }
 
 template void multiply(const BlockMatrix<float>&, const BlockLaunch&, float, const float*, float, float*, Stream);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/equal_shares.hpp"
@@ -95,12 +96,14 @@ __device__ void add_carries(const SharesView<T>& shares, std::int64_t first, std
 template <class T>
 __global__ void scale_crossing_kernel(SharesView<T> shares, T beta, T* y) {
   const auto i = cuda::global_thread();
+  cuda::await_before();
   if (i < shares.crossings) scale_element(y + shares.continued[shares.crossing[i]], beta);
 }
 
 template <class T>
 __global__ void add_carries_kernel(SharesView<T> shares, T alpha, T* y) {
   const auto warp = cuda::global_thread() / cuda::warp_size;
+  cuda::await_before();
   add_carries(shares, warp, static_cast<std::int64_t>(gridDim.x) * (blockDim.x / cuda::warp_size), alpha, y);
 }
 
@@ -118,8 +121,8 @@ __device__ __forceinline__ bool is_last_block(std::uint32_t* blocks_done) {
 
 }  // namespace detail
 
-/// The frame of a kernel: rows without entries, share by share body(share) by all lanes of a warp, and the carries
-/// where the kernel adds them itself. Called by all threads of the grid.
+/// The frame of a kernel that has waited for those before it: rows without entries, share by share body(share) by all
+/// lanes of a warp, and the carries where the kernel adds them itself. Called by all threads of the grid.
 template <class T, class Body>
 __device__ __forceinline__ void for_share_of_warp(const SharesView<T>& shares, T alpha, T beta, T* y,
                                                   const Body& body) {
@@ -133,7 +136,7 @@ __device__ __forceinline__ void for_share_of_warp(const SharesView<T>& shares, T
   }
 }
 
-/// Calls launch(view, grid), which launches a kernel of that frame, and what must run before and after it.
+/// Calls launch(view, grid), which launches a kernel of that frame early, and what must run before and after it.
 template <class T, class Launch>
 void multiply_in_shares(const EqualShares<T>& shares, int block, T alpha, T beta, T* y, Stream stream,
                         const Launch& launch) {
@@ -150,11 +153,10 @@ void multiply_in_shares(const EqualShares<T>& shares, int block, T alpha, T beta
   const auto crossing_grid = cuda::grid_for(view.crossings);
   if (!shares.carries) {
     if (view.crossings > 0 && beta != T{1}) {
-      detail::scale_crossing_kernel<<<crossing_grid, cuda::default_block, 0, stream.handle>>>(view, beta, y);
-      cuda::check_launch();
+      cuda::launch_early(detail::scale_crossing_kernel<T>, crossing_grid, cuda::default_block, 0, stream, view, beta,
+                         y);
     }
     launch(view, grid);
-    cuda::check_launch();
     return;
   }
   const bool in_one = shares.cut.fixup == Fixup::last_block;
@@ -162,10 +164,8 @@ void multiply_in_shares(const EqualShares<T>& shares, int block, T alpha, T beta
     view.carries = carries.sums.data();
     if (in_one) view.blocks_done = carries.blocks_done.data();
     launch(view, grid);
-    cuda::check_launch();
     if (in_one) return;
-    detail::add_carries_kernel<<<crossing_grid, cuda::default_block, 0, stream.handle>>>(view, alpha, y);
-    cuda::check_launch();
+    cuda::launch_early(detail::add_carries_kernel<T>, crossing_grid, cuda::default_block, 0, stream, view, alpha, y);
   });
 }
 

@@ -52,6 +52,22 @@ __device__ __forceinline__ Word load_word(const void* address, CachePolicy polic
   return word;
 }
 
+template <class Word>
+__device__ __forceinline__ Word load_word(const void* address) {
+  Word word;
+  if constexpr (sizeof(Word) == 16) {
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+                 : "l"(address));
+  } else if constexpr (sizeof(Word) == 8) {
+    asm volatile("ld.global.b64 %0, [%1];" : "=l"(word) : "l"(address));
+  } else {
+    static_assert(sizeof(Word) == 4);
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word) : "l"(address));
+  }
+  return word;
+}
+
 template <int bytes>
 struct WordOf;
 template <>
@@ -113,10 +129,16 @@ AUTOSPMV_HD inline V load_stream(const V* address, [[maybe_unused]] CachePolicy 
 #endif
 }
 
-/// x and small tables are read again and again, through the read-only path.
+/// x and small tables are read again and again: through the read-only path, where nobody writes them while a kernel
+/// runs. Kernels that begin early run while those before them still do, and must not look before they have waited.
 template <class V>
 AUTOSPMV_HD inline V load_x(const V* address) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const auto word = detail::load_word<typename detail::WordOf<sizeof(V)>::type>(address);
+  V value;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+#elif defined(__CUDA_ARCH__)
   return __ldg(address);
 #else
   return *address;

@@ -1,4 +1,5 @@
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/batches.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -81,7 +82,7 @@ struct LaneSums {
 
 template <class T, class Values>
 __device__ __forceinline__ LaneSums<T> walk_lane(const TilesView& tiles, const Values& values, std::int64_t slot,
-                                                 std::uint32_t flags, std::int32_t row, const T* __restrict__ x,
+                                                 std::uint32_t flags, std::int32_t row, const T* x,
                                                  const RowSink<T>& sink) {
   LaneSums<T> sums;
   sums.row = row;
@@ -124,7 +125,7 @@ __device__ __forceinline__ LaneSums<T> walk_lane(const TilesView& tiles, const V
 
 template <class T, class Values>
 __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Values& values, std::int64_t tile,
-                                              const T* __restrict__ x, const RowSink<T>& sink) {
+                                              const T* x, const RowSink<T>& sink) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const std::uint32_t flags = load_stream(tiles.bit_flags + tile * lanes + lane, tiles.policy);
   const int offsets = load_stream(tiles.offsets + tile * lanes + lane, tiles.policy);
@@ -141,8 +142,9 @@ __device__ __forceinline__ void multiply_tile(const TilesView& tiles, const Valu
 }
 
 template <class T, class Values>
-__global__ void __launch_bounds__(most_block, 1) multiply_kernel(TilesView tiles, Values values, SharesView<T> shares,
-                                                                 T alpha, const T* __restrict__ x, T beta, T* y) {
+__global__ void __launch_bounds__(most_block, 1)
+    multiply_kernel(TilesView tiles, Values values, SharesView<T> shares, T alpha, const T* x, T beta, T* y) {
+  cuda::await_before();
   values.open(tiles.policy);
   for_share_of_warp(shares, alpha, beta, y, [&](std::int64_t tile) {
     multiply_tile(tiles, values, tile, x, RowSink<T>(shares, tile, alpha, beta, y));
@@ -193,7 +195,8 @@ void multiply(const Tiles<T>& tiles, int block, T alpha, const T* x, T beta, T* 
                        tiles.sigma};
   with_values(tiles.values, [&](auto values) {
     multiply_in_shares(tiles.shares, block, alpha, beta, y, stream, [&](const SharesView<T>& shares, unsigned grid) {
-      multiply_kernel<<<grid, block, 0, stream.handle>>>(view, values, shares, alpha, x, beta, y);
+      cuda::launch_early(multiply_kernel<T, decltype(values)>, grid, block, 0, stream, view, values, shares, alpha, x,
+                         beta, y);
     });
   });
 }

@@ -1,6 +1,7 @@
 #include "formats/csr/csr_merge/csr_merge.hpp"
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
@@ -223,7 +224,7 @@ constexpr int resident_blocks() {
 
 template <int Items, class T, class Values>
 __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
-    multiply_kernel(TilesView<T> tiles, FullColumns columns, Values values, CachePolicy policy, const T* __restrict__ x,
+    multiply_kernel(TilesView<T> tiles, FullColumns columns, Values values, CachePolicy policy, const T* x,
                     Output<T> out) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   __shared__ TileSum<T> sums[most_warps];
@@ -241,6 +242,7 @@ __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
   const int nonzeros = static_cast<int>(last_step - first_step) - rows;
 
   columns.open(0, policy);
+  cuda::await_before();
   values.open(policy);
   T product[Items] = {};
   if (nonzeros > 0) {
@@ -265,6 +267,7 @@ __global__ void __launch_bounds__(most_block, (resident_blocks<Items, T>()))
 template <class T>
 __global__ void fix_up_kernel(TilesView<T> tiles, std::int32_t blocks, int tiles_of_block, Output<T> out) {
   const auto boundary = cuda::global_thread() / warp_size + 1;
+  cuda::await_before();
   if (boundary >= blocks) return;
   const auto crossing = tiles.crossings[boundary];
   if (crossing.first != boundary) return;
@@ -320,15 +323,15 @@ void multiply(const CsrView<T>& matrix, const std::int32_t* columns, const Encod
   dispatch<3, 7, 11, 15>(shape.items, [&](auto items) {
     with_values_of(matrix, values, [&](const auto& reader) {
       const auto shared_bytes = static_cast<std::size_t>(shape.block_steps()) * sizeof(T);
-      multiply_kernel<items.value><<<static_cast<unsigned>(tiles.blocks), shape.block, shared_bytes, stream.handle>>>(
-          view, FullColumns{columns}, reader, policy, x, out);
+      cuda::launch_early(multiply_kernel<items.value, T, std::decay_t<decltype(reader)>>,
+                         static_cast<unsigned>(tiles.blocks), shape.block, shared_bytes, stream, view,
+                         FullColumns{columns}, reader, policy, x, out);
     });
   });
-  cuda::check_launch();
   if (shape.one_kernel || tiles.blocks < 2) return;
   const auto grid = cuda::grid_for(std::int64_t{tiles.blocks - 1} * warp_size);
-  fix_up_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(view, tiles.blocks, shape.block / warp_size, out);
-  cuda::check_launch();
+  cuda::launch_early(fix_up_kernel<T>, grid, cuda::default_block, 0, stream, view, tiles.blocks,
+                     shape.block / warp_size, out);
 }
 
 #define AUTOSPMV_MERGE(T)                                                                                             \

@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -71,8 +72,8 @@ __device__ __forceinline__ T sum_slots(const std::int32_t* columns, const T* val
 
 template <int Load, class T>
 __global__ void multiply_kernel(std::int64_t rows, const std::int32_t* units, int log_pad, const std::int32_t* columns,
-                                const T* values, CachePolicy policy, int log_threads, T alpha, const T* __restrict__ x,
-                                T beta, T* __restrict__ y) {
+                                const T* values, CachePolicy policy, int log_threads, T alpha, const T* x, T beta,
+                                T* __restrict__ y) {
   constexpr int loads = Load == 1 ? 4 : 2;
   const auto thread = cuda::global_thread();
   const auto row = thread >> log_threads;
@@ -81,6 +82,7 @@ __global__ void multiply_kernel(std::int64_t rows, const std::int32_t* units, in
   const auto last = inside ? static_cast<std::int64_t>(units[row + 1]) << log_pad : 0;
   auto slot = (inside ? static_cast<std::int64_t>(units[row]) << log_pad : 0) + lane * Load;
   const int step = Load << log_threads;
+  cuda::await_before();
   T sum = 0;
   // A row is a multiple of Load slots, so that no load passes its end.
   for (; slot + (loads - 1) * step < last; slot += loads * step) {
@@ -124,12 +126,11 @@ template <class T>
 void multiply(const PaddedCsr<T>& padded, const Shape& shape, T alpha, const T* x, T beta, T* y, Stream stream) {
   if (padded.rows == 0) return;
   dispatch<1, 4>(shape.load, [&](auto load) {
-    multiply_kernel<load.value>
-        <<<cuda::grid_for(padded.rows * shape.threads, shape.block), shape.block, 0, stream.handle>>>(
-            padded.rows, padded.units.data(), log_of(padded.pad), padded.columns.data(), padded.values.data(),
-            policy_for<T>(padded.bytes(), padded.rows, padded.cols), log_of(shape.threads), alpha, x, beta, y);
+    cuda::launch_early(
+        multiply_kernel<load.value, T>, cuda::grid_for(padded.rows * shape.threads, shape.block), shape.block, 0,
+        stream, padded.rows, padded.units.data(), log_of(padded.pad), padded.columns.data(), padded.values.data(),
+        policy_for<T>(padded.bytes(), padded.rows, padded.cols), log_of(shape.threads), alpha, x, beta, y);
   });
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_CSR_PADDED(T)                                                        \

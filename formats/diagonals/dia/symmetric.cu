@@ -1,5 +1,6 @@
 #include "formats/diagonals/dia/symmetric.hpp"
 
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/dispatch.hpp"
 #include "formats/diagonals/device.cuh"
@@ -15,9 +16,9 @@ struct SlotsReadTwice {
 
   template <int Rows>
   __device__ __forceinline__ void load(std::int64_t slot, T (&value)[Rows]) const {
-    load_neighbours(values + slot, value, [](const auto* word) { return __ldg(word); });
+    load_neighbours(values + slot, value, [](const auto* word) { return load_x(word); });
   }
-  __device__ __forceinline__ T load(std::int64_t slot) const { return __ldg(values + slot); }
+  __device__ __forceinline__ T load(std::int64_t slot) const { return load_x(values + slot); }
 };
 
 // One stored diagonal at the rows of a thread, and its reflection.
@@ -49,11 +50,12 @@ struct Pair {
 };
 
 template <int Rows, class T>
-__global__ void multiply_kernel(HalfView<T> half, T alpha, const T* __restrict__ x, T beta, T* __restrict__ y) {
+__global__ void multiply_kernel(HalfView<T> half, T alpha, const T* x, T beta, T* __restrict__ y) {
   // Diagonals whose loads are under way together.
   constexpr int in_flight = Rows < 4 ? 4 : 2;
   const auto row = cuda::global_thread() * Rows;
   const auto& shape = half.shape;
+  cuda::await_before();
   if (row >= shape.rows) return;
   const SlotsReadTwice<T> upper{half.upper};
   const SlotsReadTwice<T> lower{*half.lower};
@@ -96,9 +98,8 @@ template <class T>
 void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, const T* x, T beta, T* y, Stream stream) {
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
     const auto grid = cuda::grid_for((half.shape.rows + rows.value - 1) / rows.value, layout.block);
-    multiply_kernel<rows.value><<<grid, layout.block, 0, stream.handle>>>(half, alpha, x, beta, y);
+    cuda::launch_early(multiply_kernel<rows.value, T>, grid, layout.block, 0, stream, half, alpha, x, beta, y);
   });
-  cuda::check_launch();
 }
 
 template void sample_mates(const CsrView<float>&, Faults*, Stream);

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
@@ -88,7 +89,7 @@ __global__ void take_kernel(std::int64_t count, std::int64_t hack, const T* valu
 template <class T>
 __device__ __forceinline__ HackDiagonal<T> load_diagonal(const HackDiagonal<T>* address) {
   static_assert(sizeof(HackDiagonal<T>) == sizeof(int4));
-  const int4 word = __ldg(reinterpret_cast<const int4*>(address));
+  const int4 word = load_x(reinterpret_cast<const int4*>(address));
   HackDiagonal<T> diagonal;
   std::memcpy(&diagonal, &word, sizeof diagonal);
   return diagonal;
@@ -97,11 +98,11 @@ __device__ __forceinline__ HackDiagonal<T> load_diagonal(const HackDiagonal<T>* 
 // The rows of a thread lie in one hack and share a word. Elements of x are asked for before it is known whether there
 // is a nonzero to multiply them: nearly always there is.
 template <int Rows, class T>
-__global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alpha, const T* __restrict__ x, T beta,
+__global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alpha, const T* x, T beta,
                                 T* __restrict__ y) {
   constexpr int in_flight = Rows == 4 ? 4 : 8;
   const auto row = cuda::global_thread() * Rows;
-  if (row >= view.rows) return;
+  if (row >= view.rows) return cuda::await_before();
   // Both fit into 32 bits, in which a division is cheap.
   const std::int64_t h = static_cast<std::uint32_t>(row) / static_cast<std::uint32_t>(view.hack);
   const std::int64_t within = row - h * view.hack;
@@ -110,7 +111,9 @@ __global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alp
   const PlainSlots<T> slots{view.slots, policy};
   T sum[Rows] = {};
   const std::int32_t last = __ldg(view.first + h + 1);
-  for (std::int64_t first = __ldg(view.first + h); first < last; first += in_flight) {
+  const std::int32_t begin = __ldg(view.first + h);
+  cuda::await_before();
+  for (std::int64_t first = begin; first < last; first += in_flight) {
     HackDiagonal<T> diagonal[in_flight] = {};
     std::uint32_t bits[in_flight];
     T element[in_flight][Rows];
@@ -190,9 +193,9 @@ void multiply(const Constants<T>& constants, const DiagonalLayout& layout, T alp
   const auto policy = policy_for<T>(constants.bytes(), places.rows, places.cols);
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
     const auto grid = cuda::grid_for((places.rows + rows.value - 1) / rows.value, layout.block);
-    multiply_kernel<rows.value><<<grid, layout.block, 0, stream.handle>>>(constants.view(), policy, alpha, x, beta, y);
+    cuda::launch_early(multiply_kernel<rows.value, T>, grid, layout.block, 0, stream, constants.view(), policy, alpha,
+                       x, beta, y);
   });
-  cuda::check_launch();
 }
 
 #define AUTOSPMV_CONSTANTS(T)                                                   \

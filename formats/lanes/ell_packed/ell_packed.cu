@@ -3,6 +3,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/early.cuh"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -122,43 +123,53 @@ struct View {
   __device__ __forceinline__ void store(std::int32_t row, T sum) const { store_row(y, row, alpha, sum, beta); }
 };
 
-// What a lane has of a group: all loads before their first use. Padding is 0 x 0, never an element of x: to leave it
-// out by a branch would keep the loads of x apart.
-template <int entries, class T, class Columns, class Values>
-__device__ __forceinline__ T sum_lane(Columns columns, const Values& values, int group, int lane, CachePolicy policy,
-                                      const T* x) {
-  constexpr int pairs = entries / 2;
-  const auto slot = static_cast<std::int64_t>(group) * (group_lanes * entries) + 2 * lane;
+// What a lane has of a group.
+template <int entries>
+struct LaneColumns {
+  static constexpr int pairs = entries / 2;
+
+  std::int64_t slot;
   Two<std::int32_t> column[pairs];
-  Two<T> value[pairs];
-  Two<T> element[pairs];
-  columns.open(group, policy);
+
+  template <class Columns>
+  __device__ __forceinline__ LaneColumns(Columns columns, int group, int lane, CachePolicy policy)
+      : slot(static_cast<std::int64_t>(group) * (group_lanes * entries) + 2 * lane) {
+    columns.open(group, policy);
 #pragma unroll
-  for (int i = 0; i < pairs; ++i) column[i] = columns.two_at(slot + i * 2 * group_lanes);
-#pragma unroll
-  for (int i = 0; i < pairs; ++i) value[i] = values.two_at(slot + i * 2 * group_lanes);
-#pragma unroll
-  for (int i = 0; i < pairs; ++i) {
-    element[i].first = column[i].first >= 0 ? load_x(x + column[i].first) : T{0};
-    element[i].second = column[i].second >= 0 ? load_x(x + column[i].second) : T{0};
+    for (int i = 0; i < pairs; ++i) column[i] = columns.two_at(slot + i * 2 * group_lanes);
   }
-  // Two sums, for one addition after another takes as long as a load from the cache.
-  T sum = 0;
-  T other = 0;
+
+  // All loads before their first use. Padding is 0 x 0, never an element of x: to leave it out by a branch would keep
+  // the loads of x apart.
+  template <class T, class Values>
+  __device__ __forceinline__ T sum(const Values& values, const T* x) const {
+    Two<T> value[pairs];
+    Two<T> element[pairs];
 #pragma unroll
-  for (int i = 0; i < pairs; ++i) {
-    // Where all have one value, padding has it too, be it infinite.
-    constexpr bool one_value = std::is_same_v<Values, OneValue<T>>;
-    sum += (one_value && column[i].first < 0 ? T{0} : value[i].first) * element[i].first;
-    other += (one_value && column[i].second < 0 ? T{0} : value[i].second) * element[i].second;
+    for (int i = 0; i < pairs; ++i) value[i] = values.two_at(slot + i * 2 * group_lanes);
+#pragma unroll
+    for (int i = 0; i < pairs; ++i) {
+      element[i].first = column[i].first >= 0 ? load_x(x + column[i].first) : T{0};
+      element[i].second = column[i].second >= 0 ? load_x(x + column[i].second) : T{0};
+    }
+    // Two sums, for one addition after another takes as long as a load from the cache.
+    T sum = 0;
+    T other = 0;
+#pragma unroll
+    for (int i = 0; i < pairs; ++i) {
+      // Where all have one value, padding has it too, be it infinite.
+      constexpr bool one_value = std::is_same_v<Values, OneValue<T>>;
+      sum += (one_value && column[i].first < 0 ? T{0} : value[i].first) * element[i].first;
+      other += (one_value && column[i].second < 0 ? T{0} : value[i].second) * element[i].second;
+    }
+    return sum + other;
   }
-  return sum + other;
-}
+};
 
 // The first blocks have rows of several groups each: sums of warps meet in shared memory, and those of the blocks that
 // share a row at the last of them.
 template <int entries, class T, class Columns, class Values>
-__device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns& columns, const Values& values) {
+__device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns& columns, Values values) {
   __shared__ T of_warp[most_warps];
   __shared__ std::int32_t row_of_warp[most_warps_of_block];
   const int thread = static_cast<int>(threadIdx.x);
@@ -168,9 +179,12 @@ __device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns&
   const LongBlock of = ell.long_blocks[blockIdx.x];
   const auto first = of.first_group + warp;
   const auto row = ell.row_of_lane[static_cast<std::int64_t>(first) * group_lanes];
-  T sum = 0;
-  for (int step = 0; step < of.steps; ++step) {
-    sum += sum_lane<entries>(columns, values, first + step * warps, lane, ell.policy, ell.x);
+  LaneColumns<entries> mine_of_step(columns, first, lane, ell.policy);
+  cuda::await_before();
+  values.open(ell.policy);
+  T sum = mine_of_step.sum(values, ell.x);
+  for (int step = 1; step < of.steps; ++step) {
+    sum += LaneColumns<entries>(columns, first + step * warps, lane, ell.policy).sum(values, ell.x);
   }
   sum = sum_lanes<cuda::warp_size>(sum);
   if (lane == 0) {
@@ -196,15 +210,17 @@ __device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns&
 template <int entries, class T, class Columns, class Values>
 __global__ void __launch_bounds__(most_threads, resident_blocks(entries))
     multiply_kernel(View<T> ell, Columns columns, Values values) {
-  values.open(ell.policy);
   const int block = static_cast<int>(blockIdx.x) - ell.long_block_count;
   if (block < 0) return multiply_long<entries>(ell, columns, values);
   const int lane = lane_of_thread();
   const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
   const int group = ell.long_groups + block * warps + static_cast<int>(threadIdx.x) / cuda::warp_size;
-  if (group >= ell.groups) return;
+  if (group >= ell.groups) return cuda::await_before();
   const auto row = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
-  T sum = sum_lane<entries>(columns, values, group, lane, ell.policy, ell.x);
+  const LaneColumns<entries> of_lane(columns, group, lane, ell.policy);
+  cuda::await_before();
+  values.open(ell.policy);
+  T sum = of_lane.sum(values, ell.x);
   const bool begins = begins_row(row, lane);
   // Where every row has a single lane there is nothing to add.
   if (!__all_sync(cuda::all_lanes, begins)) sum = sum_row_lanes(sum, row, lane);
@@ -302,13 +318,12 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream
     dispatch<4, 8>(ell.layout.entries, [&](auto entries) {
       with_columns(ell.columns, [&](auto columns) {
         with_values(ell.values, [&](auto values) {
-          multiply_kernel<entries()>
-              <<<cuda::grid_for(blocks * ell.layout.block, ell.layout.block), ell.layout.block, 0, stream.handle>>>(
-                  view, columns, values);
+          cuda::launch_early(multiply_kernel<entries(), T, decltype(columns), decltype(values)>,
+                             cuda::grid_for(blocks * ell.layout.block, ell.layout.block), ell.layout.block, 0, stream,
+                             view, columns, values);
         });
       });
     });
-    cuda::check_launch();
   };
   if (!ell.parts) return launch({nullptr, nullptr});
   ell.parts->use(stream, [&](PartSums<T>& parts) { launch({parts.sums.data(), parts.finished.data()}); });

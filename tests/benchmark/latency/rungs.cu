@@ -99,8 +99,16 @@ std::vector<Rung> ladder(Shape shape, bool hopper) {
   };
   add("product, then a kernel that adds to y", 8, 1, Result::rows,
       [=](View v, Stream stream) { two_kernels(v, stream, ordinary, ordinary); });
+  const auto after_update = [=](View v, Stream stream, Attributes product) {
+    launch(update_kernel, finish_grid, cuda::default_block, stream, ordinary, v, row_count);
+    launch(early_product_kernel<T, false>, grid, block, stream, product, v);
+  };
+  add("a solver's update of a vector, then a product", 8, 1, Result::rows,
+      [=](View v, Stream stream) { after_update(v, stream, ordinary); });
   if (hopper) {
-    add("the same, the second one programmatic", 21, 1, Result::rows,
+    add("the same, the product programmatic", 22, 1, Result::rows,
+        [=](View v, Stream stream) { after_update(v, stream, programmatic); });
+    add("product, then a programmatic one that adds to y", 21, 1, Result::rows,
         [=](View v, Stream stream) { two_kernels(v, stream, ordinary, programmatic); });
     add(
         "the same, both (31 of 32 launches)", 21, 1, Result::rows,
