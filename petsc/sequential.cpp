@@ -86,10 +86,21 @@ struct State {
   Product product;
 };
 
+// Since PETSc 3.23 it gives the place of what is destroyed, as void** or, later, as void*.
+#if PETSC_VERSION_LT(3, 23, 0)
 PetscErrorCode delete_state(void* state) {
   delete static_cast<State*>(state);
   return success;
 }
+constexpr auto set_destroy = PetscContainerSetUserDestroy;
+#else
+template <class Place>
+PetscErrorCode delete_state(Place state) {
+  delete *reinterpret_cast<State**>(state);
+  return success;
+}
+constexpr auto set_destroy = PetscContainerSetCtxDestroy;
+#endif
 
 // Another type may have been put on top of ours, as -mat_seqaij_type makes PETSc do, and ours on top of that again.
 Operations below(const Operations& now, const State& state) {
@@ -121,7 +132,7 @@ PetscErrorCode compose_state(Mat A, const State& values, State** state) {
   std::unique_ptr<State> made;
   PetscCall(guarded([&] { made = std::make_unique<State>(values); }));
   PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-  PetscCall(PetscContainerSetUserDestroy(container, delete_state));
+  PetscCall(set_destroy(container, delete_state));
   *state = made.get();
   PetscCall(PetscContainerSetPointer(container, made.release()));
   PetscCall(PetscObjectCompose(reinterpret_cast<PetscObject>(A), state_key, reinterpret_cast<PetscObject>(container)));
