@@ -119,7 +119,7 @@ struct Own {
 
   // To types that know the type below.
   static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result) {
-    return convert_as(family.base_parallel, detach, A, type, reuse, result);
+    return convert_as(family.base_parallel, base.convert, detach, A, type, reuse, result);
   }
 
   static PetscErrorCode convert_to_base(Mat A, MatType, MatReuse reuse, Mat* result) {

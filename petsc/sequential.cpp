@@ -245,7 +245,11 @@ struct Own {
 
   // To types that know the type below.
   static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result) {
-    return convert_as(family.base_sequential, detach, A, type, reuse, result);
+    PetscFunctionBegin;
+    State* state = nullptr;
+    PetscCall(state_of(A, &state));
+    PetscCall(convert_as(family.base_sequential, state->base.convert, detach, A, type, reuse, result));
+    PetscFunctionReturn(success);
   }
 
   static PetscErrorCode convert_to_base(Mat A, MatType type, MatReuse reuse, Mat* result) {
@@ -344,8 +348,8 @@ PetscErrorCode asks_for_info(PetscViewer viewer, bool* info) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode convert_as(const char* base, PetscErrorCode (*detach)(Mat), Mat A, MatType type, MatReuse reuse,
-                          Mat* result) {
+PetscErrorCode convert_as(const char* base, Convert* base_convert, PetscErrorCode (*detach)(Mat), Mat A, MatType type,
+                          MatReuse reuse, Mat* result) {
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {
     PetscCall(detach(A));
@@ -355,8 +359,12 @@ PetscErrorCode convert_as(const char* base, PetscErrorCode (*detach)(Mat), Mat A
   MatType own = nullptr;
   PetscCall(MatGetType(A, &own));
   const std::string name = own;
+  Convert* own_convert = nullptr;
+  PetscCall(get_operation(A, MATOP_CONVERT, &own_convert));
   PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), base));
+  PetscCall(set_operation(A, MATOP_CONVERT, base_convert));
   const auto error = MatConvert(A, type, reuse, result);
+  PetscCall(set_operation(A, MATOP_CONVERT, own_convert));
   PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), name.c_str()));
   PetscCall(error);
   PetscFunctionReturn(success);

@@ -50,9 +50,10 @@ PetscErrorCode asks_for_info(PetscViewer viewer, bool* info);
 
 using Convert = PetscErrorCode(Mat, MatType, MatReuse, Mat*);
 
-/// Converts a matrix to a type that knows the type below, not ours; detach() makes it one of that type.
-PetscErrorCode convert_as(const char* base, PetscErrorCode (*detach)(Mat), Mat A, MatType type, MatReuse reuse,
-                          Mat* result);
+/// Converts a matrix to a type that knows the type below, not ours, or in PETSc's general way; detach() makes it one of
+/// that type, whose operation is base_convert.
+PetscErrorCode convert_as(const char* base, Convert* base_convert, PetscErrorCode (*detach)(Mat), Mat A, MatType type,
+                          MatReuse reuse, Mat* result);
 
 /// Converts between our type and the one below, by a function that makes a matrix one of the other type.
 template <class Change>

@@ -190,6 +190,19 @@ TEST(Matrix, OfFewNonzerosIsPetscs) {
   CALL(MatDestroy(&B));
 }
 
+// Entry by entry, as PETSc does where no type knows the other.
+TEST(Matrix, IsConvertedToAnyOtherType) {
+  if (world_size() > 1) GTEST_SKIP() << "of several ranks all types know each other";
+  Mat A = make("aijautospmv");
+  Mat B = nullptr;
+  CALL(MatConvert(A, MATMPIAIJ, MAT_INITIAL_MATRIX, &B));
+  EXPECT_EQ(type_of(A), "seqaijautospmv");
+  EXPECT_EQ(type_of(B), MATMPIAIJ);
+  expect_equal_products(A, B);
+  CALL(MatDestroy(&A));
+  CALL(MatDestroy(&B));
+}
+
 TEST(Matrix, OfPetscsTypeMayHaveOurBlocks) {
   Mat A = make(MATAIJ);
   const Option option("-mat_seqaij_type", "seqaijautospmv");
