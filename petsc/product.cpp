@@ -24,8 +24,9 @@ static_assert(sizeof(PetscInt) == sizeof(Index));
 
 // A product of fewer nonzeros takes microseconds: none of its formats gains what finding it takes.
 constexpr std::int64_t least_nonzeros = 20000;
-// PETSc's own product passes empty rows over, as it does in most rows of the blocks that couple ranks.
-constexpr double most_empty_rows = 0.6;
+// From this share on PETSc leaves empty rows out of what it multiplies, as most of the blocks that couple ranks are. On
+// a device it has no offsets of all rows then.
+constexpr PetscReal most_empty_rows = 0.6;
 // The arrays of the transposed matrix are made for those who multiply by it again and again.
 constexpr std::int64_t first_transposed_products = 20;
 
@@ -56,15 +57,21 @@ PetscErrorCode arrays_of(Mat A, Arrays* arrays) {
   PetscFunctionReturn(success);
 }
 
-// On a device the offsets are not for the host to read; there all rows count.
-std::int64_t nonempty_rows(const Arrays& arrays) {
-  if (!PetscMemTypeHost(arrays.memory)) return arrays.rows;
-  std::int64_t count = 0;
-  for (std::int64_t row = 0; row < arrays.rows; ++row) count += arrays.row_ptr[row] != arrays.row_ptr[row + 1] ? 1 : 0;
-  return count;
+// By the offsets that PETSc keeps on the host, wherever the matrix is.
+PetscErrorCode count_nonempty_rows(Mat A, std::int64_t* count) {
+  PetscFunctionBegin;
+  PetscInt rows = 0;
+  const PetscInt* row_ptr = nullptr;
+  const PetscInt* col_idx = nullptr;
+  PetscBool done = PETSC_FALSE;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &row_ptr, &col_idx, &done));
+  PetscCheck(done == PETSC_TRUE, PETSC_COMM_SELF, PETSC_ERR_SUP, "autospmv: the matrix has no CSR arrays");
+  for (PetscInt row = 0; row < rows; ++row) *count += row_ptr[row] != row_ptr[row + 1] ? 1 : 0;
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &row_ptr, &col_idx, &done));
+  PetscFunctionReturn(success);
 }
 
-// PETSc's arrays and vectors on a device are work of this stream.
+// PETSc's arrays and vectors on a device are work of this stream, which is that of its current device context.
 Stream stream_of(PetscMemType memory) {
 #if defined(PETSC_HAVE_CUDA)
   if (PetscMemTypeDevice(memory)) return {PetscDefaultCudaStream};
@@ -128,8 +135,9 @@ PetscErrorCode Product::begin(Mat A, const Arrays& arrays) {
   transposed_products_ = 0;
   multiplied_ = transposed_ = false;
   if (arrays.nnz < least_nonzeros) PetscFunctionReturn(success);
-  const auto rows = nonempty_rows(arrays);
-  if (static_cast<double>(arrays.rows - rows) > most_empty_rows * static_cast<double>(arrays.rows)) {
+  std::int64_t rows = 0;
+  PetscCall(count_nonempty_rows(A, &rows));
+  if (static_cast<PetscReal>(arrays.rows - rows) >= most_empty_rows * static_cast<PetscReal>(arrays.rows)) {
     PetscFunctionReturn(success);
   }
   flops_ = static_cast<PetscLogDouble>(2 * arrays.nnz - rows);
