@@ -164,7 +164,7 @@ struct Own {
     PetscCall(set_operations(A, base));
     PetscCall(MatMPIAIJGetSeqAIJ(A, blocks.data(), &blocks[1], nullptr));
     for (Mat block : blocks) {
-      if (block != nullptr) PetscCall(MatConvert(block, family.base_sequential, MAT_INPLACE_MATRIX, &block));
+      if (block != nullptr) PetscCall(Sequential<family>::detach(block));
     }
     PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), family.base_parallel));
     PetscFunctionReturn(success);

@@ -165,6 +165,17 @@ struct Own {
     PetscFunctionReturn(success);
   }
 
+  // And not another type on top of ours.
+  static PetscErrorCode is_own(Mat A, bool* own) {
+    PetscFunctionBegin;
+    PetscBool named = PETSC_FALSE;
+    Mult* found = nullptr;
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(A), family.sequential, &named));
+    PetscCall(get_operation(A, MATOP_MULT, &found));
+    *own = family.renames_sequential ? named == PETSC_TRUE : found == mult;
+    PetscFunctionReturn(success);
+  }
+
   static PetscErrorCode multiply(Mat A, Operation op, Vec x, Vec y) {
     PetscFunctionBegin;
     State* state = nullptr;
@@ -200,13 +211,17 @@ struct Own {
     return multiply_add(A, Operation::transposed, x, added, y);
   }
 
-  // The type below makes the copy one of ours, by the name of its type.
+  // The type below makes the copy one of ours by the name of its type, where that tells. A copy that is not assembled
+  // may not have its own operations yet.
   static PetscErrorCode duplicate(Mat A, MatDuplicateOption option, Mat* copy) {
     PetscFunctionBegin;
     State* state = nullptr;
     Product* product = nullptr;
+    PetscBool assembled = PETSC_FALSE;
     PetscCall(state_of(A, &state));
     PetscCall((*state->base.duplicate)(A, option, copy));
+    PetscCall(MatAssembled(*copy, &assembled));
+    if (!family.renames_sequential && assembled == PETSC_TRUE) PetscCall(Sequential<family>::attach(*copy));
     PetscCall(product_of(*copy, &product));
     if (product != nullptr) PetscCall(guarded([&] { product->set_settings(state->product.settings()); }));
     PetscFunctionReturn(success);
@@ -217,13 +232,13 @@ struct Own {
     State* state = nullptr;
     bool info = false;
     MatFactorType factor = MAT_FACTOR_NONE;
-    PetscBool is_own = PETSC_FALSE;
+    bool own = false;
     PetscCall(state_of(A, &state));
     PetscCall((*state->base.view)(A, viewer));
     PetscCall(asks_for_info(viewer, &info));
     PetscCall(MatGetFactorType(A, &factor));
-    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(A), family.sequential, &is_own));
-    if (info && factor == MAT_FACTOR_NONE && is_own == PETSC_TRUE) {
+    PetscCall(is_own(A, &own));
+    if (info && factor == MAT_FACTOR_NONE && own) {
       std::string text;
       PetscCall(state->product.describe(&text));
       PetscCall(PetscViewerASCIIPrintf(viewer, "autospmv: %s\n", text.c_str()));
@@ -293,7 +308,7 @@ struct Own {
             .mult_transpose = mult_transpose,
             .mult_transpose_add = mult_transpose_add,
             .duplicate = duplicate,
-            .convert = convert,
+            .convert = family.renames_sequential ? convert : below.convert,
             .view = view,
             .destroy = destroy,
             .bind_to_cpu = below.bind_to_cpu == nullptr ? nullptr : bind_to_cpu};
@@ -304,6 +319,10 @@ struct Own {
     auto* const object = reinterpret_cast<PetscObject>(A);
     PetscCall(
         compose_converters(A, family.sequential, family.base_sequential, convert_to_base, Sequential<family>::convert));
+    if (!family.renames_sequential) {
+      PetscCall(PetscObjectComposeFunction(object, from_plain().c_str(), Sequential<family>::convert));
+      PetscFunctionReturn(success);
+    }
     for (const auto& parts : products_of_matrices) {
       Composed function = nullptr;
       const auto name = [&](const char* type) { return std::string(parts[0]) + type + parts[1]; };
@@ -314,12 +333,16 @@ struct Own {
     PetscFunctionReturn(success);
   }
 
+  // How PETSc finds its way from its plain type where that is not the one below.
+  static std::string from_plain() { return std::string("MatConvert_") + MATSEQAIJ + "_" + family.sequential + "_C"; }
+
   // Everything that compose() and attach() have added.
   static PetscErrorCode remove(Mat A) {
     PetscFunctionBegin;
     auto* const object = reinterpret_cast<PetscObject>(A);
     constexpr Composed none = nullptr;
     PetscCall(compose_converters(A, family.sequential, family.base_sequential, nullptr, nullptr));
+    PetscCall(PetscObjectComposeFunction(object, from_plain().c_str(), none));
     for (const auto& [before, after] : products_of_matrices) {
       PetscCall(PetscObjectComposeFunction(object, (std::string(before) + family.sequential + after).c_str(), none));
     }
@@ -385,11 +408,15 @@ PetscErrorCode compose_converters(Mat A, const char* own, const char* base, Conv
 template <const Family& family>
 PetscErrorCode Sequential<family>::attach(Mat A) {
   PetscFunctionBegin;
-  PetscBool is_own = PETSC_FALSE;
+  bool own = false;
+  PetscBool above_base = PETSC_FALSE;
   State* state = nullptr;
   MatType type = nullptr;
-  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(A), family.sequential, &is_own));
-  if (is_own == PETSC_TRUE) PetscFunctionReturn(success);
+  PetscCall(Own<family>::is_own(A, &own));
+  if (own) PetscFunctionReturn(success);
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscStrbeginswith(type, family.base_sequential, &above_base));
+  if (above_base == PETSC_FALSE) PetscCall(MatSeqAIJSetType(A, family.base_sequential));
   State made;
   PetscCall(get_operations(A, &made.base));
   PetscCall(find_state(A, &state));
@@ -401,7 +428,22 @@ PetscErrorCode Sequential<family>::attach(Mat A) {
   Own<family>::base = made;
   PetscCall(set_operations(A, made.own));
   PetscCall(Own<family>::compose(A));
-  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), family.sequential));
+  if (family.renames_sequential) {
+    PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(A), family.sequential));
+  }
+  PetscFunctionReturn(success);
+}
+
+template <const Family& family>
+PetscErrorCode Sequential<family>::detach(Mat A) {
+  PetscFunctionBegin;
+  bool own = false;
+  if (family.renames_sequential) {
+    PetscCall(MatConvert(A, family.base_sequential, MAT_INPLACE_MATRIX, &A));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(Own<family>::is_own(A, &own));
+  if (own) PetscCall(Own<family>::detach(A));
   PetscFunctionReturn(success);
 }
 

@@ -17,12 +17,15 @@ struct Family {
   const char* parallel;
   const char* base_sequential;
   const char* base_parallel;
+  /// Whether a sequential matrix bears the name of its type. PETSc's functions for a type below that checks names
+  /// refuse matrices by any other: ours keep it then, and are known by their operations alone.
+  bool renames_sequential;
 };
 
-inline constexpr Family host_family = {"aijautospmv", "seqaijautospmv", "mpiaijautospmv", MATSEQAIJ, MATMPIAIJ};
+inline constexpr Family host_family = {"aijautospmv", "seqaijautospmv", "mpiaijautospmv", MATSEQAIJ, MATMPIAIJ, true};
 #if defined(PETSC_HAVE_CUDA)
 inline constexpr Family cuda_family = {"aijcusparseautospmv", "seqaijcusparseautospmv", "mpiaijcusparseautospmv",
-                                       MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE};
+                                       MATSEQAIJCUSPARSE,     MATMPIAIJCUSPARSE,        false};
 #endif
 
 /// Of one process.
@@ -34,6 +37,8 @@ struct Sequential {
   static PetscErrorCode convert(Mat A, MatType type, MatReuse reuse, Mat* result);
   /// Makes a matrix of the type below, or of another one above that, one of this type. One that is stays it.
   static PetscErrorCode attach(Mat A);
+  /// Makes a matrix of this type one of the type below.
+  static PetscErrorCode detach(Mat A);
 };
 
 /// Of several: its blocks of every process are sequential ones, whose products PETSc puts together.
