@@ -7,31 +7,32 @@ namespace autospmv::petsc {
 
 namespace {
 
-constexpr const char* own = "aijautospmv";
-
-std::string sized(const std::string& name) { return (world_size() == 1 ? "seq" : "mpi") + name; }
-
-class Pair : public testing::Test {
+class Pair : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
-    A_ = make(MATAIJ);
-    B_ = make(own);
+    if (!runs_here(kind_)) GTEST_SKIP() << "no CUDA device";
+    A_ = make(kind_.base);
+    B_ = make(kind_.own);
   }
   void TearDown() override {
     CALL(MatDestroy(&A_));
     CALL(MatDestroy(&B_));
   }
 
+  const Kind kind_ = GetParam();
   Mat A_ = nullptr;
   Mat B_ = nullptr;
 };
 
-TEST_F(Pair, HaveEqualProducts) {
-  EXPECT_EQ(type_of(B_), sized("aijautospmv"));
+INSTANTIATE_TEST_SUITE_P(Kinds, Pair, testing::ValuesIn(kinds),
+                         [](const auto& one) { return one.param.device ? "cuda" : "host"; });
+
+TEST_P(Pair, HaveEqualProducts) {
+  EXPECT_EQ(type_of(B_), kind_.own_name());
   expect_equal_products(A_, B_);
 }
 
-TEST_F(Pair, FollowNewValues) {
+TEST_P(Pair, FollowNewValues) {
   expect_equal_products(A_, B_);
   for (Mat matrix : {A_, B_}) CALL(MatScale(matrix, -3));
   expect_equal_products(A_, B_);
@@ -56,7 +57,7 @@ TEST_F(Pair, FollowNewValues) {
   expect_equal_products(A_, B_);
 }
 
-TEST_F(Pair, FollowANewPattern) {
+TEST_P(Pair, FollowANewPattern) {
   expect_equal_products(A_, B_);
   for (Mat matrix : {A_, B_}) {
     CALL(MatSetOption(matrix, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
@@ -71,7 +72,7 @@ TEST_F(Pair, FollowANewPattern) {
   expect_equal_products(A_, B_);
 }
 
-TEST_F(Pair, AreDuplicated) {
+TEST_P(Pair, AreDuplicated) {
   expect_equal_products(A_, B_);
   Mat copy = nullptr;
   CALL(MatDuplicate(B_, MAT_COPY_VALUES, &copy));
@@ -86,58 +87,58 @@ TEST_F(Pair, AreDuplicated) {
   expect_equal_products(A_, B_);
 }
 
-TEST_F(Pair, AreConverted) {
+TEST_P(Pair, AreConverted) {
   Mat C = nullptr;
-  CALL(MatConvert(A_, own, MAT_INITIAL_MATRIX, &C));
-  EXPECT_EQ(type_of(C), sized("aijautospmv"));
-  EXPECT_EQ(type_of(A_), sized("aij"));
+  CALL(MatConvert(A_, kind_.own, MAT_INITIAL_MATRIX, &C));
+  EXPECT_EQ(type_of(C), kind_.own_name());
+  EXPECT_EQ(type_of(A_), kind_.base_name());
   expect_equal_products(A_, C);
   CALL(MatScale(A_, 2));
-  CALL(MatConvert(A_, own, MAT_REUSE_MATRIX, &C));
+  CALL(MatConvert(A_, kind_.own, MAT_REUSE_MATRIX, &C));
   expect_equal_products(A_, C);
   CALL(MatDestroy(&C));
 
   CALL(MatScale(B_, 2));
   expect_equal_products(A_, B_);
-  CALL(MatConvert(B_, MATAIJ, MAT_INITIAL_MATRIX, &C));
-  EXPECT_EQ(type_of(C), sized("aij"));
+  CALL(MatConvert(B_, kind_.base, MAT_INITIAL_MATRIX, &C));
+  EXPECT_EQ(type_of(C), kind_.base_name());
   expect_equal_products(A_, C);
-  CALL(MatConvert(B_, MATAIJ, MAT_REUSE_MATRIX, &C));
+  CALL(MatConvert(B_, kind_.base, MAT_REUSE_MATRIX, &C));
   CALL(MatDestroy(&C));
-  CALL(MatConvert(B_, MATAIJ, MAT_INPLACE_MATRIX, &B_));
-  EXPECT_EQ(type_of(B_), sized("aij"));
+  CALL(MatConvert(B_, kind_.base, MAT_INPLACE_MATRIX, &B_));
+  EXPECT_EQ(type_of(B_), kind_.base_name());
   expect_equal_products(A_, B_);
-  CALL(MatConvert(B_, own, MAT_INPLACE_MATRIX, &B_));
-  EXPECT_EQ(type_of(B_), sized("aijautospmv"));
+  CALL(MatConvert(B_, kind_.own, MAT_INPLACE_MATRIX, &B_));
+  EXPECT_EQ(type_of(B_), kind_.own_name());
   expect_equal_products(A_, B_);
   CALL(MatConvert(B_, MATBAIJ, MAT_INITIAL_MATRIX, &C));
-  EXPECT_EQ(type_of(B_), sized("aijautospmv"));
+  EXPECT_EQ(type_of(B_), kind_.own_name());
   expect_equal_products(A_, C);
   CALL(MatDestroy(&C));
 }
 
-TEST_F(Pair, TakeTheTypeInAnyState) {
-  CALL(MatSetType(A_, own));  // assembled: keeps its values
-  EXPECT_EQ(type_of(A_), sized("aijautospmv"));
+TEST_P(Pair, TakeTheTypeInAnyState) {
+  CALL(MatSetType(A_, kind_.own));  // assembled: keeps its values
+  EXPECT_EQ(type_of(A_), kind_.own_name());
   expect_equal_products(A_, B_);
   CALL(MatSetType(B_, MATAIJ));  // as between all types of PETSc, what it held is gone
-  EXPECT_EQ(type_of(B_), sized("aij"));
-  CALL(MatSetType(B_, own));
+  EXPECT_EQ(type_of(B_), Kind::sized("aij"));
+  CALL(MatSetType(B_, kind_.own));
   CALL(MatSetType(B_, MATDENSE));
-  CALL(MatSetType(B_, own));
+  CALL(MatSetType(B_, kind_.own));
   CALL(MatSetUp(B_));
   CALL(MatSetOption(B_, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   fill(B_, {});
   expect_equal_products(A_, B_);
-  const Option option("-some_mat_type", own);
+  const Option option("-some_mat_type", kind_.own);
   CALL(MatSetOptionsPrefix(B_, "some_"));
   CALL(MatSetFromOptions(B_));
   expect_equal_products(A_, B_);
 }
 
-TEST_F(Pair, AreMultipliedByMatrices) {
+TEST_P(Pair, AreMultipliedByMatrices) {
   expect_equal_products(A_, B_);
-  Mat P = make(own, {.reach = 55});
+  Mat P = make(kind_.own, {.reach = 55});
   Mat C = nullptr;
   Mat D = nullptr;
   CALL(MatPtAP(A_, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
@@ -156,7 +157,10 @@ TEST_F(Pair, AreMultipliedByMatrices) {
   PetscInt rows = 0;
   PetscBool equal = PETSC_FALSE;
   CALL(MatGetLocalSize(A_, &rows, nullptr));
-  CALL(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, PETSC_DETERMINE, 3, nullptr, &X));
+  CALL(MatCreate(PETSC_COMM_WORLD, &X));
+  CALL(MatSetSizes(X, rows, PETSC_DECIDE, PETSC_DETERMINE, 3));
+  CALL(MatSetType(X, kind_.device ? MATDENSECUDA : MATDENSE));
+  CALL(MatSetUp(X));
   CALL(MatSetRandom(X, nullptr));
   CALL(MatMatMult(B_, X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
   CALL(MatMatMultEqual(A_, X, D, 3, &equal));
@@ -165,7 +169,18 @@ TEST_F(Pair, AreMultipliedByMatrices) {
   CALL(MatDestroy(&X));
 }
 
-TEST_F(Pair, SayWhatWasChosen) {
+// Where they are on a device, there and back.
+TEST_P(Pair, AreBoundToTheHost) {
+  expect_equal_products(A_, B_);
+  for (const auto bound : {PETSC_TRUE, PETSC_FALSE}) {
+    for (Mat matrix : {A_, B_}) CALL(MatBindToCPU(matrix, bound));
+    expect_equal_products(A_, B_);
+    for (Mat matrix : {A_, B_}) CALL(MatScale(matrix, 2));
+    expect_equal_products(A_, B_);
+  }
+}
+
+TEST_P(Pair, SayWhatWasChosen) {
   const std::string blocks = world_size() == 1 ? "autospmv: " : "autospmv, diagonal blocks: ";
   const auto before = info_of(B_);
   expect_equal_products(A_, B_);
@@ -173,25 +188,42 @@ TEST_F(Pair, SayWhatWasChosen) {
   const auto plain = info_of(A_);
   if (world_rank() != 0) return;
   EXPECT_NE(before.find(blocks + "no product yet"), std::string::npos) << before;
-  EXPECT_NE(after.find(blocks + "csr"), std::string::npos) << after;
+  EXPECT_NE(after.find(blocks + (kind_.device ? "" : "csr")), std::string::npos) << after;
+  EXPECT_EQ(after.find(blocks + "no product"), std::string::npos) << after;
   EXPECT_EQ(plain.find("autospmv"), std::string::npos) << plain;
 }
 
-TEST(Matrix, OfFewNonzerosIsPetscs) {
-  const Contents few{.rows = 900, .reach = 30};
-  Mat A = make(MATAIJ, few);
-  Mat B = make(own, few);
-  expect_equal_products(A, B);
-  const auto info = info_of(B);
-  if (world_rank() == 0) {
-    EXPECT_NE(info.find("PETSc's own product"), std::string::npos) << info;
+class Matrix : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (!runs_here(kind_)) GTEST_SKIP() << "no CUDA device";
   }
-  CALL(MatDestroy(&A));
-  CALL(MatDestroy(&B));
-}
+
+  void expect_petscs_products(const Contents& contents) const {
+    Mat A = make(kind_.base, contents);
+    Mat B = make(kind_.own, contents);
+    expect_equal_products(A, B);
+    const auto info = info_of(B);
+    if (world_rank() == 0) {
+      EXPECT_NE(info.find("PETSc's own product"), std::string::npos) << info;
+    }
+    CALL(MatDestroy(&A));
+    CALL(MatDestroy(&B));
+  }
+
+  const Kind kind_ = GetParam();
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Matrix, testing::ValuesIn(kinds),
+                         [](const auto& one) { return one.param.device ? "cuda" : "host"; });
+
+TEST_P(Matrix, OfFewNonzerosIsPetscs) { expect_petscs_products({.rows = 900, .reach = 30}); }
+
+// From three in five on PETSc has no row offsets on a device but those of the others.
+TEST_P(Matrix, OfManyEmptyRowsIsPetscs) { expect_petscs_products({.rows = 20000 * world_size(), .filled = 2}); }
 
 // Entry by entry, as PETSc does where no type knows the other.
-TEST(Matrix, IsConvertedToAnyOtherType) {
+TEST(Types, AreConvertedToAnyOther) {
   if (world_size() > 1) GTEST_SKIP() << "of several ranks all types know each other";
   Mat A = make("aijautospmv");
   Mat B = nullptr;
@@ -203,7 +235,7 @@ TEST(Matrix, IsConvertedToAnyOtherType) {
   CALL(MatDestroy(&B));
 }
 
-TEST(Matrix, OfPetscsTypeMayHaveOurBlocks) {
+TEST(Types, OfPetscsMayHaveOurBlocks) {
   Mat A = make(MATAIJ);
   const Option option("-mat_seqaij_type", "seqaijautospmv");
   Mat B = make(MATAIJ);
@@ -213,23 +245,23 @@ TEST(Matrix, OfPetscsTypeMayHaveOurBlocks) {
   }
   EXPECT_EQ(type_of(block), "seqaijautospmv");
   expect_equal_products(A, B);
-  Mat C = make(own);  // whose blocks have the type already
+  Mat C = make("aijautospmv");  // whose blocks have the type already
   expect_equal_products(A, C);
   Mat D = make(MATAIJSELL);  // a type on top of ours
   expect_equal_products(A, D);
   for (Mat* matrix : {&A, &B, &C, &D}) CALL(MatDestroy(matrix));
 }
 
-TEST(Matrix, StandsOnTopOfOtherTypes) {
+TEST(Types, StandOnTopOfOthers) {
   Mat A = make(MATAIJ);
   const Option option("-mat_seqaij_type", MATSEQAIJSELL);
-  Mat B = make(own);
+  Mat B = make("aijautospmv");
   expect_equal_products(A, B);
   CALL(MatScale(A, 2));
   CALL(MatScale(B, 2));
   expect_equal_products(A, B);
   CALL(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
-  EXPECT_EQ(type_of(B), sized("aij"));
+  EXPECT_EQ(type_of(B), Kind::sized("aij"));
   expect_equal_products(A, B);
   CALL(MatDestroy(&A));
   CALL(MatDestroy(&B));

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 #include <array>
+#include <autospmv/autospmv.hpp>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -11,12 +12,23 @@
 
 namespace autospmv::petsc {
 
+bool runs_here(const Kind& kind) {
+  if (!kind.device) return true;
+  try {
+    const Context context({.device = Place{.backend = Backend::cuda}, .database = DatabaseChoice::memory()});
+    return true;
+  } catch (const InvalidArgument&) {
+    return false;  // built without CUDA, or there is no device
+  }
+}
+
 void fill(Mat A, const Contents& contents) {
   PetscInt first = 0;
   PetscInt last = 0;
   CALL(MatGetOwnershipRange(A, &first, &last));
   const auto n = contents.rows;
   for (PetscInt row = first; row < last; ++row) {
+    if (row % 5 >= contents.filled) continue;
     const std::array<PetscInt, 6> columns = {
         row,           (row + 1) % n, (row + 2 + row % 3) % n, (row + contents.reach) % n, (row + n - 7 - row % 5) % n,
         (row + 40) % n};

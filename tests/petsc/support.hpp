@@ -24,6 +24,29 @@ inline PetscMPIInt world_rank() {
   return rank;
 }
 
+/// A type of PETSc's own and ours on top of it; vectors are as each of their matrices makes them.
+struct Kind {
+  const char* base;
+  const char* own;
+  bool device = false;
+  bool renames_sequential = true;  ///< whether one rank's matrix of our type bears its name
+
+  [[nodiscard]] std::string base_name() const { return sized(base); }
+  [[nodiscard]] std::string own_name() const { return sized(world_size() == 1 && !renames_sequential ? base : own); }
+  /// "seqaij" or "mpiaij".
+  static std::string sized(const std::string& root) { return (world_size() == 1 ? "seq" : "mpi") + root; }
+};
+
+/// Those that this PETSc has.
+inline constexpr Kind kinds[] = {{MATAIJ, "aijautospmv"},
+#if defined(PETSC_HAVE_CUDA)
+                                 {MATAIJCUSPARSE, "aijcusparseautospmv", true, false}
+#endif
+};
+
+/// Whether this machine has what the kind is for.
+bool runs_here(const Kind& kind);
+
 /// Of a pattern that neither is symmetric nor repeats itself from row to row; the dominant diagonal keeps solvers
 /// happy.
 struct Contents {
@@ -31,6 +54,7 @@ struct Contents {
   PetscInt reach = 300;
   bool wider = false;  ///< one more entry in each thousandth row, for which PETSc moves all of them
   double factor = 1;
+  int filled = 5;  ///< of each five rows these have entries
 };
 
 /// Puts the contents in, in one assembly.
