@@ -48,12 +48,14 @@ PetscErrorCode arrays_of(Mat A, Arrays* arrays) {
   PetscScalar* values = nullptr;
   MatInfo info;
   PetscCall(MatGetLocalSize(A, &rows, &cols));
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, &arrays->row_ptr, &arrays->col_idx, &values, &arrays->memory));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  arrays->values = values;
   arrays->rows = rows;
   arrays->cols = cols;
   arrays->nnz = static_cast<std::int64_t>(info.nz_used);
+  // Of no nonzeros PETSc itself asks for nothing on a device.
+  if (arrays->nnz == 0) PetscFunctionReturn(success);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &arrays->row_ptr, &arrays->col_idx, &values, &arrays->memory));
+  arrays->values = values;
   PetscFunctionReturn(success);
 }
 
