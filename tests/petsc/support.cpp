@@ -125,7 +125,8 @@ void expect_equal_products(Mat A, Mat B) {
     CALL(MatMultTranspose(A, range[3], back[0]));
     CALL(MatMultTranspose(B, range[3], back[1]));
     EXPECT_LT(difference(back[0], back[1]), rounding);
-    CALL(MatMultTransposeAdd(A, range[3], domain[0], back[0]));
+    // Not by MatMultTransposeAdd, of which PETSc's own on a device is wrong.
+    CALL(VecAXPY(back[0], 1, domain[0]));
     CALL(MatMultTransposeAdd(B, range[3], domain[0], back[1]));
     EXPECT_LT(difference(back[0], back[1]), rounding);
     CALL(VecCopy(domain[0], domain[1]));
