@@ -40,7 +40,7 @@ class TimedProduct {
   virtual Sample warm_sample() = 0;
   /// The same from a plain loop of launches, as client code calls: the host's launch cost counts where it is longer.
   virtual Sample loop_sample() = 0;
-  /// Of one product after the caches were overwritten.
+  /// Of one product after the caches were overwritten; on CUDA, what it adds to the time of overwriting them.
   virtual Sample cold_sample(CacheFlusher& flusher) = 0;
 };
 

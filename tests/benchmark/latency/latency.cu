@@ -3,7 +3,8 @@
 // Kernels from an empty one to a whole product and on to two that follow each other, each rung one step longer than the
 // rung that it is compared with ("over"), in the shapes of small matrices: so many blocks of so many threads, T of them
 // a row. All data fit into the L2. Times are microseconds a product, replayed from a CUDA graph and, as "loop",
-// launched one by one into a stream; "+" is the difference of the replayed ones. Every y is checked.
+// launched one by one into a stream; "+" is the difference of the replayed ones; "cold" is what one adds to a program
+// that overwrites the L2 before it. Every y is checked.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -35,6 +36,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 struct Times {
   double graph = unknown;  // microseconds a product
   double loop = unknown;
+  double cold = unknown;  // of a rung of one product
 };
 
 // What must lie in y.
@@ -56,20 +58,24 @@ void check_result(const Rung& rung, const View& view, const std::vector<double>&
   if (!std::equal(sums.begin(), sums.end(), got.begin())) throw Error(std::string("wrong sums: ") + rung.name);
 }
 
-Times measure(const Rung& rung, const View& view, const Device& device) {
+Times measure(const Rung& rung, const View& view, CacheFlusher& flusher, const Device& device) {
   constexpr double as_long_as_it_gets = 1;  // 100 repetitions
   constexpr int warm_samples = 9;
   constexpr int loop_samples = 5;
+  constexpr int cold_samples = 9;
   Patience patience;
   const auto product = make_timed_product(
       device, [&](Stream stream) { rung.launch(view, stream); },
       rung.launches > 1 ? long_sample.device : as_long_as_it_gets, patience);
   Samples warm;
   Samples loop;
+  Samples cold;
   for (int i = 0; i < warm_samples; ++i) warm.add(product->warm_sample());
   for (int i = 0; i < loop_samples; ++i) loop.add(product->loop_sample());
+  for (int i = 0; i < cold_samples && rung.launches == 1; ++i) cold.add(product->cold_sample(flusher));
   const double us = 1e6 / rung.launches;
-  return {warm.timing().median * us, loop.timing().median * us};
+  return {warm.timing().median * us, loop.timing().median * us,
+          rung.launches == 1 ? cold.timing().median * us : unknown};
 }
 
 void print_number(int width, int decimals, double number) {
@@ -85,6 +91,7 @@ void climb(const Device& device, bool hopper) {
   const Data data[] = {{T, 1, device}, {T, 4, device}, {T, 7, device}};
   Array<double> y(most_threads, device);
   Array<double> partial(most_threads, device);
+  CacheFlusher flusher(device);
   Array<unsigned> done(static_cast<std::size_t>(grids[std::size(grids) - 1]), device);
   fill_bytes(done.data(), 0, static_cast<std::size_t>(done.bytes()), device, setup_stream(device));
   for (const int block : blocks) {
@@ -109,7 +116,7 @@ void climb(const Device& device, bool hopper) {
         if (rung.result != Result::none) {
           check_result(rung, view, expected(of_rung, rung.result, shape, T), y, device);
         }
-        of_shape.push_back(measure(rung, view, device));
+        of_shape.push_back(measure(rung, view, flusher, device));
       }
       times.push_back(std::move(of_shape));
       for (std::size_t i = names.size(); i < rungs.size(); ++i) {
@@ -118,7 +125,7 @@ void climb(const Device& device, bool hopper) {
       }
     }
     std::printf("\n%d threads a row, blocks of %d threads: us a product\n%46s  over", T, block, "blocks");
-    for (const int grid : grids) std::printf("  | %7d       +     loop", grid);
+    for (const int grid : grids) std::printf("  | %7d       +     loop   cold", grid);
     std::printf("\n");
     for (std::size_t i = 0; i < names.size(); ++i) {
       std::printf("%2zu %-43s  %4d", i, names[i], over[i]);
@@ -129,6 +136,7 @@ void climb(const Device& device, bool hopper) {
         print_number(8, 3, known ? of_shape[i].graph : unknown);
         print_number(8, 3, known && i > 0 ? of_shape[i].graph - of_shape[below].graph : unknown);
         print_number(9, 2, known ? of_shape[i].loop : unknown);
+        print_number(7, 2, known ? of_shape[i].cold : unknown);
       }
       std::printf("\n");
     }
