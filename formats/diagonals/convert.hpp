@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "core/verify/random.hpp"
 #include "formats/diagonals/storage.hpp"
@@ -34,6 +35,9 @@ AUTOSPMV_HD void compare_mates(std::int64_t row, std::int32_t before, std::int32
 
 /// What may be wrong with nonzeros that are stored: that two of them share a slot, or that they have no mates.
 enum class Check : std::uint8_t { none, duplicates, mates };
+
+/// An offset that none is below.
+inline constexpr std::int32_t every_offset = std::numeric_limits<std::int32_t>::min();
 
 /// Writes the nonzeros on diagonals of at least `least`.
 template <class T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "core/machine/parallel.hpp"
 #include "core/machine/simd.hpp"
@@ -32,6 +33,38 @@ Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
     });
   });
   return {wrong, mismatch};
+}
+
+/// Shows the slots of each hack, filled as they would lie in Diagonals::values: body(hack, slots). For what is stored
+/// in far less, a thread takes no more memory than one hack wants.
+template <class T, class Body>
+Faults visit_hacks(const CsrView<T>& matrix, const Diagonals<T>& diagonals, const Body& body) {
+  std::atomic<std::int64_t> wrong{0};
+  const auto shape = diagonals.shape();
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const auto fill_and_show = [&](Share hacks) {
+      std::vector<T> slots;
+      Faults faults;
+      for (auto h = hacks.first; h < hacks.last; ++h) {
+        const auto first = h * shape.hack;
+        const auto last = std::min(matrix.rows, first + shape.hack);
+        auto of_row = shape.at(first);
+        slots.assign(static_cast<std::size_t>(of_row.count * shape.hack), T{0});
+        const StoreSlots<T> store{shape, slots.data(), every_offset, Check::duplicates};
+        for (auto row = first; row < last; ++row) {
+          of_row.slot = row - first;
+          typename StoreSlots<T>::Row at{of_row};
+          for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+            store.visit(at, row, matrix.col_idx[k], matrix.values[k], faults);
+          }
+        }
+        body(h, slots.data());
+      }
+      wrong += faults.wrong;
+    };
+    for_each_share(shape.first, diagonals.hacks, fill_and_show, shape.hack);
+  });
+  return {wrong, 0};
 }
 
 /// Sets all slots to absent.

@@ -11,8 +11,6 @@ namespace autospmv::formats {
 
 namespace {
 
-constexpr std::int64_t every_offset = std::numeric_limits<std::int32_t>::min();
-
 // Where work happens decides which of two functions runs; the steps are the same. `kept` is what one step leaves to the
 // other.
 template <class T>
@@ -91,7 +89,7 @@ bool fill_diagonals(Diagonals<T>& diagonals, const CsrView<T>& matrix, Place pla
 }
 
 template <class T>
-Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device) {
+Result<Diagonals<T>> place_diagonals(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device) {
   if (auto refusal = refuse_offsets(matrix.rows, matrix.cols)) return *refusal;
   const DeviceScope scope(device);
   Diagonals<T> diagonals;
@@ -102,10 +100,14 @@ Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLay
   if (refusal) return *refusal;
   const auto slots = diagonals.offsets.size() * static_cast<std::size_t>(diagonals.hack);
   diagonals.full = static_cast<double>(matrix.nnz) >= full_share * static_cast<double>(slots);
-  if (!fill_diagonals(diagonals, matrix, device, setup_stream(device))) {
-    return Refusal{"duplicates: two nonzeros at one place have one slot between them"};
-  }
   return diagonals;
+}
+
+template <class T>
+Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device) {
+  auto placed = place_diagonals(matrix, layout, device);
+  if (placed && !fill_diagonals(*placed, matrix, device, setup_stream(device))) return refuse_duplicates();
+  return placed;
 }
 
 template <class T>
@@ -127,6 +129,7 @@ void Diagonals<T>::multiply(T alpha, const T* x, T beta, T* y, Place place, Stre
 #define AUTOSPMV_DIAGONALS(T)                                                                             \
   template struct Diagonals<T>;                                                                           \
   template Array<std::int32_t> find_offsets(const CsrView<T>&, std::int64_t, Place);                      \
+  template Result<Diagonals<T>> place_diagonals(const CsrView<T>&, const DiagonalLayout&, const Device&); \
   template Result<Diagonals<T>> build_diagonals(const CsrView<T>&, const DiagonalLayout&, const Device&); \
   template bool fill_diagonals(Diagonals<T>&, const CsrView<T>&, Place, Stream);
 AUTOSPMV_DIAGONALS(float)

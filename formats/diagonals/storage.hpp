@@ -126,8 +126,14 @@ inline std::optional<Refusal> refuse_offsets(std::int64_t rows, std::int64_t col
   return Refusal{"offsets: rows and columns are more than 32 bits count"};
 }
 
-/// Converts, or refuses storage that is too large, hacks of too many diagonals, and nonzeros that share a slot.
-/// Complete when it returns.
+inline Refusal refuse_duplicates() { return {"duplicates: two nonzeros at one place have one slot between them"}; }
+
+/// Finds out where everything lies, all but the values, or refuses storage that is too large and hacks of too many
+/// diagonals.
+template <class T>
+Result<Diagonals<T>> place_diagonals(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device);
+
+/// Converts, or refuses as place_diagonals() does, and nonzeros that share a slot. Complete when it returns.
 template <class T>
 Result<Diagonals<T>> build_diagonals(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device);
 

@@ -17,11 +17,6 @@ namespace host {
 
 namespace {
 
-template <class T>
-std::int64_t count_of(const Constants<T>& constants) {
-  return static_cast<std::int64_t>(constants.diagonals.size());
-}
-
 // The value of the nonzeros among some slots; where they have several, 0 and `constant` becomes false.
 template <class T>
 T common_value(const T* slots, std::int64_t count, bool& constant) {
@@ -149,25 +144,25 @@ AUTOSPMV_HACKS(double)
 }  // namespace
 
 template <class T>
-std::int64_t find_constants(const Array<T>& values, Constants<T>& constants) {
-  const auto hack = constants.places.hack;
-  parallel_for(
-      count_of(constants),
-      [&](std::int64_t d) {
-        const T* slots = values.data() + d * hack;
-        bool constant = true;
-        const T value = common_value(slots, hack, constant);
-        constants.diagonals.data()[d] = {value, constants.places.offsets.data()[d], constant ? -1 : 0};
-        auto* words = constants.words.data() + d * (hack / word_rows);
-        for (std::int64_t w = 0; w < hack / word_rows; ++w) {
-          std::uint32_t bits = 0;
-          for (std::int64_t i = 0; i < word_rows; ++i) {
-            bits |= static_cast<std::uint32_t>(!is_absent(slots[w * word_rows + i])) << i;
-          }
-          words[w] = bits;
+std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants) {
+  const auto& places = constants.places;
+  const auto hack = places.hack;
+  const auto faults = formats::host::visit_hacks(matrix, places, [&](std::int64_t h, const T* slots) {
+    for (std::int64_t d = places.first.data()[h]; d < places.first.data()[h + 1]; ++d, slots += hack) {
+      bool constant = true;
+      const T value = common_value(slots, hack, constant);
+      constants.diagonals.data()[d] = {value, places.offsets.data()[d], constant ? -1 : 0};
+      auto* words = constants.words.data() + d * (hack / word_rows);
+      for (std::int64_t w = 0; w < hack / word_rows; ++w) {
+        std::uint32_t bits = 0;
+        for (std::int64_t i = 0; i < word_rows; ++i) {
+          bits |= static_cast<std::uint32_t>(!is_absent(slots[w * word_rows + i])) << i;
         }
-      },
-      hack);
+        words[w] = bits;
+      }
+    }
+  });
+  if (!faults.none()) return std::nullopt;
   std::int32_t full = 0;
   for (auto& diagonal : constants.diagonals.span()) {
     if (diagonal.full >= 0) diagonal.full = full++;
@@ -176,24 +171,23 @@ std::int64_t find_constants(const Array<T>& values, Constants<T>& constants) {
 }
 
 template <class T>
-bool take_values(const Array<T>& values, Constants<T>& constants) {
-  const auto hack = constants.places.hack;
+bool take_values(const CsrView<T>& matrix, Constants<T>& constants) {
+  const auto& places = constants.places;
+  const auto hack = places.hack;
   std::atomic<bool> constant{true};
-  parallel_for(
-      count_of(constants),
-      [&](std::int64_t d) {
-        auto& diagonal = constants.diagonals.data()[d];
-        const T* slots = values.data() + d * hack;
-        if (diagonal.full >= 0) {
-          std::copy_n(slots, hack, constants.slots.data() + diagonal.full * hack);
-          return;
-        }
-        bool alike = true;
-        diagonal.constant = common_value(slots, hack, alike);
-        if (!alike) constant.store(false, std::memory_order_relaxed);
-      },
-      hack);
-  return constant;
+  const auto faults = formats::host::visit_hacks(matrix, places, [&](std::int64_t h, const T* slots) {
+    for (std::int64_t d = places.first.data()[h]; d < places.first.data()[h + 1]; ++d, slots += hack) {
+      auto& diagonal = constants.diagonals.data()[d];
+      if (diagonal.full >= 0) {
+        std::copy_n(slots, hack, constants.slots.data() + diagonal.full * hack);
+        continue;
+      }
+      bool alike = true;
+      diagonal.constant = common_value(slots, hack, alike);
+      if (!alike) constant.store(false, std::memory_order_relaxed);
+    }
+  });
+  return constant && faults.none();
 }
 
 template <class T>
@@ -212,10 +206,28 @@ namespace {
 constexpr double least_share = 0.5;
 
 template <class T>
-bool take_values(const Array<T>& values, Constants<T>& constants, Place place, Stream stream) {
+std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants, Place place,
+                                           Stream stream) {
+  using Found = std::optional<std::int64_t>;
   return on_backend(
-      place, [&] { return host::take_values(values, constants); },
-      [&] { return device::take_values(values, constants, stream); });
+      place, [&] { return host::find_constants(matrix, constants); },
+      [&] {
+        const bool filled = fill_diagonals(constants.places, matrix, place, stream);
+        return filled ? Found(device::find_constants(constants.places.values, constants, stream)) : Found();
+      });
+}
+
+// On a device, the slots that find_constants() has filled, if it has, and gives them back.
+template <class T>
+bool take_values(const CsrView<T>& matrix, Constants<T>& constants, Place place, Stream stream) {
+  return on_backend(
+      place, [&] { return host::take_values(matrix, constants); },
+      [&] {
+        auto& places = constants.places;
+        const bool filled = !places.values.empty() || fill_diagonals(places, matrix, place, stream);
+        const auto values = std::exchange(places.values, {});
+        return filled && device::take_values(values, constants, stream);
+      });
 }
 
 }  // namespace
@@ -234,33 +246,34 @@ bool Constants<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream)
   // A stream that is being captured must not draw the setup stream into its graph.
   synchronize(place, stream);
   const auto setup = setup_stream(place);
-  const bool fits = fill_diagonals(places, matrix, place, setup) && take_values(places.values, *this, place, setup);
-  places.values = {};
+  const bool fits = take_values(matrix, *this, place, setup);
   order_after(place, stream, setup);
   return fits;
 }
 
 template <class T>
 Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device) {
-  auto built = build_diagonals(matrix, layout, device);
-  if (!built) return Refusal{built.reason()};
+  auto placed = place_diagonals(matrix, layout, device);
+  if (!placed) return Refusal{placed.reason()};
   const DeviceScope scope(device);
   const auto stream = setup_stream(device);
   Constants<T> constants;
-  constants.places = std::move(*built);
-  const auto values = std::exchange(constants.places.values, {});
+  constants.places = std::move(*placed);
   const auto count = constants.places.offsets.size();
   const auto hack = static_cast<std::size_t>(constants.places.hack);
   constants.diagonals = Array<HackDiagonal<T>>(count, device);
   constants.words = Array<std::uint32_t>(count * (hack / word_rows), device);
-  const auto full = on_backend(
-      device, [&] { return host::find_constants(values, constants); },
-      [&] { return device::find_constants(values, constants, stream); });
-  if (static_cast<double>(full) > (1 - least_share) * static_cast<double>(count)) {
-    return Refusal{"values: " + std::to_string(full) + " of " + std::to_string(count) + " diagonals have several"};
+  const auto full = find_constants(matrix, constants, device, stream);
+  if (!full) return refuse_duplicates();
+  if (static_cast<double>(*full) > (1 - least_share) * static_cast<double>(count)) {
+    return Refusal{"values: " + std::to_string(*full) + " of " + std::to_string(count) + " diagonals have several"};
   }
-  constants.slots = Array<T>(static_cast<std::size_t>(full) * hack, device);
-  if (!take_values(values, constants, device, stream)) return Refusal{"values: changed while they were converted"};
+  constants.slots = Array<T>(static_cast<std::size_t>(*full) * hack, device);
+  // Those that are constant are known by now.
+  if (*full > 0 && !take_values(matrix, constants, device, stream)) {
+    return Refusal{"values: changed while they were converted"};
+  }
+  constants.places.values = {};
   return constants;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "formats/diagonals/convert.hpp"
 #include "formats/diagonals/storage.hpp"
@@ -74,15 +75,16 @@ double constants_bytes(std::int64_t rows, std::int64_t hack, double diagonals, d
 template <class T>
 Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device);
 
-// The steps, on the host and on a device. `values` has the slots of all diagonals.
+// The steps. On a device `values` has the slots of all diagonals; on the host they are filled hack by hack.
 
 namespace host {
-/// Says of every diagonal whether it is constant, and where; numbers those in full and returns how many they are.
+/// Says of every diagonal whether it is constant, and where; numbers those in full and returns how many they are,
+/// unless nonzeros share a slot.
 template <class T>
-std::int64_t find_constants(const Array<T>& values, Constants<T>& constants);
-/// Takes the values; false where a diagonal is constant no longer.
+std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants);
+/// Takes the values; false where a diagonal is constant no longer, or nonzeros share a slot.
 template <class T>
-bool take_values(const Array<T>& values, Constants<T>& constants);
+bool take_values(const CsrView<T>& matrix, Constants<T>& constants);
 template <class T>
 void multiply(const Constants<T>& constants, T alpha, const T* x, T beta, T* y);
 }  // namespace host
