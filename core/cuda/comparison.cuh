@@ -57,10 +57,29 @@ struct ReferenceView {
         product(reference.product.data()),
         bound(reference.bound.data()) {}
 
-  template <class T>
-  __device__ void compare(std::int64_t i, const T* y, DeviceComparison::OfThread& found) const {
+  /// expected(as it is, row) is what the reference is taken for.
+  template <class T, class Expected>
+  __device__ void compare(std::int64_t i, const Expected& expected, const T* y,
+                          DeviceComparison::OfThread& found) const {
     const std::int64_t row = rows == nullptr ? i : rows[i];
-    found.add(row_error(y[row], product[i], bound[i]), row);
+    const ExpectedRow of_row = expected(ExpectedRow{product[i], bound[i]}, row);
+    found.add(row_error(y[row], of_row.product, of_row.bound), row);
+  }
+};
+
+/// A reference as it is.
+struct Unscaled {
+  __device__ ExpectedRow operator()(const ExpectedRow& row, std::int64_t /*row*/) const { return row; }
+};
+
+/// As Scaled says.
+template <class T, class Offset>
+struct ScaledRows {
+  Scaled<T> scaled;
+  const Offset* row_ptr;
+
+  __device__ ExpectedRow operator()(const ExpectedRow& of_row, std::int64_t row) const {
+    return of_row.scaled(scaled.alpha, scaled.added(row), row_ptr[row + 1] - row_ptr[row]);
   }
 };
 

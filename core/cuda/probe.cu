@@ -54,13 +54,13 @@ struct DeviceFindings {
   int x_touched = 0;
 };
 
-template <class T>
-__global__ void look_kernel(ReferenceView reference, GuardedVectors<T> vectors, RandomVector x,
+template <class T, class Expected>
+__global__ void look_kernel(ReferenceView reference, Expected expected, GuardedVectors<T> vectors, RandomVector x,
                             DeviceFindings* findings) {
   DeviceComparison::OfThread found(findings->comparison);
   const auto size = max(reference.size, max(vectors.x_size, 2 * guard));
   for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
-    if (i < reference.size) reference.compare(i, vectors.y + guard, found);
+    if (i < reference.size) reference.compare(i, expected, vectors.y + guard, found);
     if (i < vectors.x_size && !same_bits(vectors.x[i], element<T>(x, i, vectors.x_size, not_a_number_byte))) {
       findings->x_touched = 1;
     }
@@ -84,15 +84,25 @@ void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::op
 }
 
 template <class T>
-Findings look(const Reference& reference, const GuardedVectors<T>& vectors, const RandomVector& x, Place place) {
+Findings look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors,
+              const RandomVector& x, Place place) {
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
   const DeviceFindings nothing;
   Array<DeviceFindings> result(1, place);
   copy_bytes(result.data(), &nothing, sizeof nothing, place, stream);
   const ReferenceView view(reference);
-  look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, stream.handle>>>(view, vectors, x,
-                                                                                                       result.data());
+  const auto launch = [&](const auto& expected) {
+    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, stream.handle>>>(
+        view, expected, vectors, x, result.data());
+  };
+  if (scaled == nullptr) {
+    launch(Unscaled{});
+  } else {
+    with_offsets(scaled->row_ptr, [&]<class Offset>(const Offset* row_ptr) {
+      launch(ScaledRows<T, Offset>{*scaled, row_ptr});
+    });
+  }
   check_launch();
   const auto found = result.to_vector().front();
   return {found.comparison.result(), found.y_guards_touched == 0, found.x_touched == 0};
@@ -100,7 +110,9 @@ Findings look(const Reference& reference, const GuardedVectors<T>& vectors, cons
 
 template void draw(const GuardedVectors<float>&, const RandomVector&, const std::optional<RandomVector>&, Place);
 template void draw(const GuardedVectors<double>&, const RandomVector&, const std::optional<RandomVector>&, Place);
-template Findings look(const Reference&, const GuardedVectors<float>&, const RandomVector&, Place);
-template Findings look(const Reference&, const GuardedVectors<double>&, const RandomVector&, Place);
+template Findings look(const Reference&, const Scaled<float>*, const GuardedVectors<float>&, const RandomVector&,
+                       Place);
+template Findings look(const Reference&, const Scaled<double>*, const GuardedVectors<double>&, const RandomVector&,
+                       Place);
 
 }  // namespace autospmv::cuda

@@ -21,7 +21,9 @@ struct GuardedVectors {
 template <class T>
 void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y, Place place);
 
+/// As Probe::look().
 template <class T>
-Findings look(const Reference& reference, const GuardedVectors<T>& vectors, const RandomVector& x, Place place);
+Findings look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors,
+              const RandomVector& x, Place place);
 
 }  // namespace autospmv::cuda

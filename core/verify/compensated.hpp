@@ -121,6 +121,24 @@ AUTOSPMV_HD void finish_row(const CompensatedSum& row_sum, T alpha, T beta, cons
   product[i] = total.value();
 }
 
+/// What element i of a product must be, and how far from it a right one may be.
+struct ExpectedRow {
+  double product;
+  double bound;
+
+  /// Of a row of `length` nonzeros at most that is then multiplied by alpha and added to `added`, the product of beta
+  /// and an element of y: where finish_row() would have come to, all the length taken for terms of the second.
+  template <class T>
+  [[nodiscard]] AUTOSPMV_HD ExpectedRow scaled(T alpha, double added, std::int64_t length) const {
+    using P = Precision<T>;
+    const auto factor = static_cast<double>(alpha);
+    const auto roundings = static_cast<double>(length + 8);
+    const double tiny = (1 + std::fabs(factor)) * P::smallest_normal;
+    return {factor * product + added,
+            std::fabs(factor) * bound + roundings * (P::unit_roundoff * std::fabs(added) + tiny)};
+  }
+};
+
 /// |y - r| over its bound, or infinity where a special value is not what it should be.
 template <class T>
 AUTOSPMV_HD double row_error(T y, double r, double bound) {

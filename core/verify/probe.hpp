@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "core/machine/array.hpp"
 #include "core/verify/random.hpp"
@@ -27,7 +26,8 @@ inline constexpr int not_a_number_byte = 0xff;
 inline constexpr int guard_byte = 0xa5;
 
 /// x and y between guards: those of x are not numbers, for whoever reads them to show it, those of y a pattern that
-/// nobody writes. Everything happens on the setup stream.
+/// nobody writes. What they were is not kept beside them: to draw numbers again takes no longer than to read others.
+/// Everything happens on the setup stream.
 template <class T>
 class Probe {
  public:
@@ -36,29 +36,18 @@ class Probe {
   /// Makes x those numbers, and y those, or where there are none, no numbers at all.
   void prepare(const RandomVector& x, const std::optional<RandomVector>& y);
 
-  /// Since the last prepare(); waits for it.
-  [[nodiscard]] Findings look(const Reference& reference);
+  /// Since the last prepare(); waits for it. With `scaled`, the reference is taken for that.
+  [[nodiscard]] Findings look(const Reference& reference, const Scaled<T>* scaled = nullptr);
 
   [[nodiscard]] const T* x() const { return x_.data() + probe_guard; }
   [[nodiscard]] T* y() { return y_.data() + probe_guard; }
 
  private:
-  // On the host, where to copy and to compare is cheaper than to draw again: numbers that were drawn, guards included.
-  struct Drawn {
-    RandomVector vector;
-    Array<T> elements;
-  };
-
-  void draw_x(const RandomVector& x);
-  void draw_y(const std::optional<RandomVector>& y);
-  [[nodiscard]] Drawn draw(const RandomVector& vector, const Array<T>& like, int guard) const;
-  [[nodiscard]] bool y_guards_intact() const;
+  [[nodiscard]] bool x_intact() const;
 
   Place place_;
   Array<T> x_;
   Array<T> y_;
-  std::vector<Drawn> xs_;              // the one that x is first, and the one that it was before
-  std::optional<Drawn> drawn_y_;       // the last that y was
   std::optional<RandomVector> drawn_;  // what x is
 };
 

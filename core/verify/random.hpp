@@ -2,6 +2,7 @@
 // number of threads.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "autospmv/stream.hpp"
@@ -23,13 +24,16 @@ AUTOSPMV_HD constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_
 
 /// Uniform in [0, 1), 53 random bits.
 AUTOSPMV_HD constexpr double random_unit(std::uint64_t seed, std::uint64_t position) {
-  return static_cast<double>(random_bits(seed, position) >> 11) * 0x1p-53;
+  // As a signed integer, for which processors have an instruction.
+  return static_cast<double>(static_cast<std::int64_t>(random_bits(seed, position) >> 11)) * 0x1p-53;
 }
 
-/// Uniform in +-[0.5, 1): full precision, no zero, nothing that underflows in a product.
+/// Uniform in +-[0.5, 1): full precision, no zero, nothing that underflows in a product. Without a branch, which a
+/// processor would guess wrong every other time.
 AUTOSPMV_HD constexpr double random_value(std::uint64_t seed, std::uint64_t position) {
   const double magnitude = 0.5 + 0.5 * random_unit(seed, position);
-  return (random_bits(seed, position) & 1U) != 0 ? magnitude : -magnitude;
+  const std::uint64_t sign = ~random_bits(seed, position) << 63;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | sign);
 }
 
 /// A vector of random values times a power of two, or those of one class of its positions, and zeros elsewhere. The
@@ -51,6 +55,10 @@ struct RandomVector {
 /// Fills `size` elements in the memory of `place`, in the order of the stream.
 template <class T>
 void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place place, Stream stream);
+
+/// Whether `size` elements on the host are, bit by bit, what fill_random() would make of them.
+template <class T>
+bool is_random(const T* data, std::int64_t size, const RandomVector& vector);
 
 template <class T>
 void fill_random(T* data, std::int64_t size, std::uint64_t seed, Place place, Stream stream) {

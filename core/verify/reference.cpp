@@ -202,23 +202,47 @@ Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T bet
   return reference;
 }
 
-template <class T>
-Comparison compare(const Reference& reference, const T* y, Place place) {
-  if constexpr (built_with_cuda) {
-    if (place.backend == Backend::cuda) return cuda::compare(reference, y, place);
-  }
+namespace {
+
+// expected(i, row) is what element i of the reference asks of that row.
+template <class T, class Expected>
+Comparison compare_rows(const Reference& reference, const Expected& expected, const T* y) {
   return parallel_reduce(
       static_cast<std::int64_t>(reference.product.size()), Comparison{},
       [&](Share share) {
         Comparison part;
         for (std::int64_t i = share.first; i < share.last; ++i) {
-          const auto index = static_cast<std::size_t>(i);
-          const std::int64_t row = reference.rows.empty() ? i : reference.rows[index];
-          part = combine(part, judge(row_error(y[row], reference.product[index], reference.bound[index]), row));
+          const std::int64_t row = reference.rows.empty() ? i : reference.rows.data()[i];
+          const ExpectedRow of_row = expected(i, row);
+          part = combine(part, judge(row_error(y[row], of_row.product, of_row.bound), row));
         }
         return part;
       },
       combine);
+}
+
+}  // namespace
+
+template <class T>
+Comparison compare(const Reference& reference, const T* y, Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda) return cuda::compare(reference, y, place);
+  }
+  const auto as_it_is = [&](std::int64_t i, std::int64_t /*row*/) {
+    return ExpectedRow{reference.product.data()[i], reference.bound.data()[i]};
+  };
+  return compare_rows(reference, as_it_is, y);
+}
+
+template <class T>
+Comparison compare(const Reference& reference, const Scaled<T>& scaled, const T* y) {
+  return with_offsets(scaled.row_ptr, [&](const auto* row_ptr) {
+    const auto of_row = [&](std::int64_t i, std::int64_t row) {
+      const ExpectedRow unscaled{reference.product.data()[i], reference.bound.data()[i]};
+      return unscaled.scaled(scaled.alpha, scaled.added(row), row_ptr[row + 1] - row_ptr[row]);
+    };
+    return compare_rows(reference, of_row, y);
+  });
 }
 
 template Reference reference_product(const CsrView<float>&, float, const float*, float, const float*, Place,
@@ -227,5 +251,7 @@ template Reference reference_product(const CsrView<double>&, double, const doubl
                                      const Array<LongRow>&);
 template Comparison compare(const Reference&, const float*, Place);
 template Comparison compare(const Reference&, const double*, Place);
+template Comparison compare(const Reference&, const Scaled<float>&, const float*);
+template Comparison compare(const Reference&, const Scaled<double>&, const double*);
 
 }  // namespace autospmv

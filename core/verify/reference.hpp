@@ -7,6 +7,7 @@
 #include "core/machine/device.hpp"
 #include "core/matrix/csr.hpp"
 #include "core/verify/long_rows.hpp"
+#include "core/verify/random.hpp"
 
 namespace autospmv {
 
@@ -62,5 +63,23 @@ struct Comparison {
 /// Same rules as reference_product: y has matrix.rows elements.
 template <class T>
 Comparison compare(const Reference& reference, const T* y, Place place);
+
+/// What a reference of all rows, made with alpha = 1 and beta = 0, is taken for: alpha r + beta y0.
+template <class T>
+struct Scaled {
+  T alpha;
+  T beta;
+  RandomVector y0;
+  RowOffsets row_ptr;  ///< of the matrix
+
+  /// beta y0 in a row.
+  [[nodiscard]] AUTOSPMV_HD double added(std::int64_t row) const {
+    return static_cast<double>(beta) * static_cast<double>(static_cast<T>(y0.at(static_cast<std::uint64_t>(row))));
+  }
+};
+
+/// Likewise, of a matrix on the host.
+template <class T>
+Comparison compare(const Reference& reference, const Scaled<T>& scaled, const T* y);
 
 }  // namespace autospmv

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/verify/long_rows.hpp"
 #include "core/verify/magnitude.hpp"
@@ -49,14 +48,15 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
   const double scale = std::ldexp(1.0, exponent_of_scale<T>(largest));
   // As large as a term.
   y_ = {seed, largest > 0 ? std::ldexp(scale, std::ilogb(largest)) : 1};
-  add_check({mix64(seed), scale}, false, {});
-  add_check({mix64(seed + 1), scale}, true, {});
+  const RandomVector x{mix64(seed), scale};
+  add_check(x, false, {});
+  checks_.push_back({x, static_cast<T>(some_alpha), static_cast<T>(some_beta), {}});
   const auto rows = long_rows(matrix, strict_terms<T>, place_);
   if (!rows.empty()) {
     const auto on_device = Array<LongRow>::copy_of(rows, place_);
     const auto classes = classes_for<T>(rows);
     for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
-      add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device);
+      add_check({mix64(seed + 1), scale, classes, chosen}, chosen % 2 != 0, on_device);
     }
   }
   prepare(checks_.front().x, T{0});
@@ -86,7 +86,9 @@ void Verifier<T>::multiply(const Operator<T>& op, const Check& check) {
 
 template <class T>
 std::string Verifier<T>::fault_of(const Check& check, Measurement& measurement) {
-  const auto findings = probe_.look(check.reference);
+  const Scaled<T> scaled{check.alpha, check.beta, y_, matrix_.row_ptr};
+  const auto findings =
+      check.reference ? probe_.look(*check.reference) : probe_.look(checks_.front().reference.value(), &scaled);
   const auto& comparison = findings.comparison;
   measurement.worst_error = std::max(measurement.worst_error, comparison.worst_error);
   if (!comparison.passed()) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@
 namespace autospmv {
 
 /// x and y between guards, and the reference products that every candidate of one matrix is compared with. Fresh random
-/// numbers for every one, so that no candidate can win by having seen them.
+/// numbers for every matrix, so that no candidate can win by having seen them.
 ///
-/// Two products check every row: y = A x, with y not a number before, and y = alpha A x + beta y of another x. Where
+/// Two products check every row: y = A x, with y not a number before, and y = alpha A x + beta y. One reference serves
+/// both, for it takes longer, and more memory, than the products of a candidate. Where
 /// rounding may hide one nonzero of a row (see strict_terms), others follow: the columns are dealt out into classes at
 /// random, at least four and so many that each has about walk_terms of the longest row at most, and for each class x is
 /// zero outside of it, which makes the other terms exact. Where columns are repeated, or strict_terms of a row take
@@ -27,8 +29,8 @@ namespace autospmv {
 /// magnitude,
 /// - a nonzero that is left out, counted twice or added to another row is always found,
 /// - one that is multiplied with another element of x is found unless the two happen to be as close to each other as
-///   rounding is large: with a probability of 1 - 10^-6 in float for a row of 60 nonzeros, of 0.97 for any row, and of
-///   1 - 10^-6 in double for one of a million,
+///   rounding is large: with a probability of 1 - 4 x 10^-4 in float for a row of 60 nonzeros, of 0.9 for any row, and
+///   of 1 - 2 x 10^-4 in double for one of a million,
 /// - a y that is read where beta is 0, a forgotten or wrong alpha or beta, writes into x or within probe_guard
 ///   elements of x or y, and reads within as many of x, which are not numbers, are always found.
 /// A right kernel passes in whatever order it adds, of long rows with the probability that walk_factor stands for. x is
@@ -55,9 +57,10 @@ class Verifier {
     RandomVector x;
     T alpha;
     T beta;
-    Reference reference;
+    std::optional<Reference> reference;  ///< none: the first check's, scaled
   };
 
+  /// With a reference of its own for those rows.
   void add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows);
   void prepare(const RandomVector& x, T beta);
   void multiply(const Operator<T>& op, const Check& check);

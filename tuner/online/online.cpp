@@ -19,6 +19,10 @@ namespace {
 constexpr double seconds_of_history = 3e-5;       // of each matrix that the database knows, once a process
 constexpr double most_seconds_of_history = 5e-3;  // of many: they are kept ready
 
+double mean_row(std::int64_t rows, std::int64_t nnz) {
+  return static_cast<double>(nnz) / static_cast<double>(std::max<std::int64_t>(1, rows));
+}
+
 }  // namespace
 
 template <class T>
@@ -30,7 +34,7 @@ Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, const Tr
       task_(std::move(task)),
       operators_(place_, first, std::move(op), [this] { post(); }),
       builder_(task_.matrix, device_, task_.formats),
-      prices_(place_.backend),
+      prices_(place_.backend, mean_row(task_.matrix->rows(), task_.matrix->nnz())),
       budget_(task_.limits, budget_rules(place_.backend)) {}
 
 // ---- When a step is taken
@@ -150,7 +154,7 @@ Steps Online<T>::work() {
     }
     if (is_other && before.complete) {
       const auto& known = winner->measurement;
-      co_await Affordable{*this, price({0, known.setup_seconds}) +
+      co_await Affordable{*this, price({.seconds = known.setup_seconds}) +
                                      StepPrices::of_timed_calls(known.warm.median, operators_.best_seconds())};
       Measurement trial;
       auto* const contender =

@@ -8,9 +8,11 @@
 
 namespace autospmv {
 
-/// Products of plain CSR, which pass over the matrix once, and seconds besides.
+/// Products of plain CSR, which pass over the matrix once, more of them where rows have few nonzeros, for work that has
+/// to do with rows and vectors, and seconds besides.
 struct StepCost {
   double products = 0;
+  double products_of_rows = 0;  ///< divided by the nonzeros of a row
   double seconds = 0;
 };
 
@@ -22,9 +24,10 @@ struct StepCosts {
   StepCost references;  ///< for verification, and plain CSR's own
 
   static const StepCosts& of(Backend backend) {
-    static constexpr StepCosts host{{5, 3e-4}, {12, 0}, {0, 5e-4}, {20, 0}};
+    // What is per row is new memory, most of it: to touch it for the first time takes far longer than to read it.
+    static constexpr StepCosts host{{2, 13, 3e-4}, {3, 40, 0}, {0, 0, 5e-4}, {5, 60, 0}};
     // The prediction runs on a processor that nobody's products need.
-    static constexpr StepCosts device{{2, 3e-4}, {3, 2e-4}, {0, 0}, {8, 6e-4}};
+    static constexpr StepCosts device{{2, 0, 3e-4}, {3, 0, 2e-4}, {}, {8, 0, 6e-4}};
     return backend == Backend::host ? host : device;
   }
 };
@@ -33,7 +36,9 @@ struct StepCosts {
 /// share of what they take themselves, for most of it they wait.
 class StepPrices {
  public:
-  explicit StepPrices(Backend backend) : on_host_(backend == Backend::host) {}
+  /// Of a matrix of so many nonzeros a row.
+  StepPrices(Backend backend, double nonzeros_of_row)
+      : on_host_(backend == Backend::host), nonzeros_of_row_(std::max(1.0, nonzeros_of_row)) {}
 
   /// On a device, so many more seconds of steps have slowed the products beside them down by so many.
   void note(double worked, double slowed) {
@@ -49,7 +54,7 @@ class StepPrices {
 
   /// Seconds of the caller, where a product of plain CSR takes so many.
   [[nodiscard]] double of(StepCost cost, double plain) const {
-    const double seconds = cost.products * plain + cost.seconds;
+    const double seconds = (cost.products + cost.products_of_rows / nonzeros_of_row_) * plain + cost.seconds;
     return on_host_ ? seconds : std::min(1.0, slowed_ / worked_) * seconds;
   }
 
@@ -57,7 +62,7 @@ class StepPrices {
   /// verified by two products, beside what plain CSR's verification took as well, and then timed.
   [[nodiscard]] double of_trial(double setup, double seconds, double verification, double plain, double best) const {
     const double verified = std::max(0.0, verification - 2 * plain) + 2 * seconds;
-    return of({0, overrun_ * setup + verified}, plain) +
+    return of({.seconds = overrun_ * setup + verified}, plain) +
            of_timed_calls(on_host_ ? doubt_of_products * seconds : seconds, best);
   }
 
@@ -72,6 +77,7 @@ class StepPrices {
   static constexpr double least_overrun = 1.5;
 
   bool on_host_;
+  double nonzeros_of_row_;
   double overrun_ = 3;  // what conversions take over what is expected of them
   // Until it is measured, as if it had been for 2 ms.
   double worked_ = 2e-3;

@@ -113,21 +113,20 @@ namespace {
 // Product after product of a caller who knows nothing, as Online goes about it, by what was recorded.
 class Caller {
  public:
-  Caller(Backend backend, const Trials& trials, const TrialRecord& plain)
-      : backend_(backend),
+  Caller(Backend backend, double nonzeros_of_row, const Trials& trials, const TrialRecord& plain)
+      : costs_(StepCosts::of(backend)),
         trials_(trials),
         plain_(plain.measurement.warm.median),
         best_(plain_),
-        prices_(backend_),
-        budget_({}, budget_rules(backend_)) {
+        prices_(backend, nonzeros_of_row),
+        budget_({}, budget_rules(backend)) {
     budget_.set_plain(plain_);
     multiply(static_cast<std::int64_t>(SearchRules{}.products_of_trial));
   }
 
   void tune(const std::vector<Prospect>& prospects, const TrialRecord& plain, const Weights& weights,
             std::int64_t most) {
-    const auto& costs = StepCosts::of(backend_);
-    for (const auto& cost : {costs.key, costs.features, costs.prediction, costs.references}) {
+    for (const auto& cost : {costs_.key, costs_.features, costs_.prediction, costs_.references}) {
       if (!pay(prices_.of(cost, plain_), prices_.of(cost, plain_), most)) return;
     }
     const auto search = make_online_search(prospects, std::vector{plain}, {}, {}, weights);
@@ -156,7 +155,7 @@ class Caller {
   [[nodiscard]] double trial(double setup, double seconds) const {
     const double timed = seconds > 4 * best_ ? 0 : seconds > 2 * best_ ? 2 : SearchRules{}.products_of_trial;
     const double verified = (products_of_verification - 2) * plain_ + 2 * seconds;
-    return prices_.of({0, setup + verified}, plain_) + timed * std::max(0.0, seconds - best_);
+    return prices_.of({.seconds = setup + verified}, plain_) + timed * std::max(0.0, seconds - best_);
   }
 
   bool pay(double expected, double taken, std::int64_t most) {
@@ -189,7 +188,7 @@ class Caller {
   // Two of them, and vectors that are drawn and compared.
   static constexpr double products_of_verification = 6;
 
-  Backend backend_;
+  StepCosts costs_;
   const Trials& trials_;
   double plain_;
   double best_;
@@ -210,7 +209,7 @@ Regret regret(const Replay& replay, bool blind, const Weights& weights) {
   for (const auto& matrix : replay.matrices()) {
     const auto prospects = replay.prospects(matrix, blind, weights);
     const auto& plain = *matrix.trials.at(fallback_prospect(prospects, {}).candidate);
-    Caller caller(replay.recording().device.backend, matrix.trials, plain);
+    Caller caller(replay.recording().device.backend, matrix.features.npr_mean, matrix.trials, plain);
     caller.tune(prospects, plain, weights, most);
     for (const auto& [products, total] : caller.totals()) regret.totals[products].add(1 / total, 0);
     regret.worst_excess = std::max(regret.worst_excess, caller.worst_excess());
