@@ -42,15 +42,18 @@ void count_positions(const Nonzeros& of, bool square, PositionCounts& counts);
 /// The diagonals seen by all threads, counted until there are too many of them.
 class Diagonals {
  public:
-  Diagonals(std::int64_t rows, std::int64_t cols) : rows_(rows), seen_(static_cast<std::size_t>(rows + cols)) {}
+  Diagonals(std::int64_t rows, std::int64_t cols)
+      : rows_(rows), seen_(static_cast<std::size_t>((rows + cols + word_bits - 1) / word_bits)) {}
 
   void see(const Nonzeros& nonzeros) {
     if (count_.load(std::memory_order_relaxed) > diagonals_cap) return;
-    auto* const seen = seen_.data() + (rows_ - 1 - nonzeros.first_row);
     for (std::int64_t k = 0; k < nonzeros.count; ++k) {
+      const auto diagonal = rows_ - 1 - nonzeros.first_row + nonzeros.columns[k] - nonzeros.rows[k];
+      const std::atomic_ref<std::uint64_t> word(seen_[static_cast<std::size_t>(diagonal / word_bits)]);
+      const auto bit = std::uint64_t{1} << diagonal % word_bits;
       // Most diagonals are met again and again: only the first meeting writes.
-      const std::atomic_ref<std::uint8_t> flag(seen[nonzeros.columns[k] - nonzeros.rows[k]]);
-      if (flag.load(std::memory_order_relaxed) == 0 && flag.exchange(1, std::memory_order_relaxed) == 0) {
+      if ((word.load(std::memory_order_relaxed) & bit) == 0 &&
+          (word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
         count_.fetch_add(1, std::memory_order_relaxed);
       }
     }
@@ -58,8 +61,10 @@ class Diagonals {
   [[nodiscard]] std::int64_t count() const { return count_.load(); }
 
  private:
+  static constexpr std::int64_t word_bits = 64;
+
   std::int64_t rows_;
-  std::vector<std::uint8_t> seen_;
+  std::vector<std::uint64_t> seen_;  // a bit each: new memory takes longer to get than to read
   std::atomic<std::int64_t> count_ = 0;
 };
 
