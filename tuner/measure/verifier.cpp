@@ -56,7 +56,7 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
     const auto on_device = Array<LongRow>::copy_of(rows, place_);
     const auto classes = classes_for<T>(rows);
     for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
-      add_check({mix64(seed + 1), scale, classes, chosen}, chosen % 2 != 0, on_device);
+      add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device);
     }
   }
   prepare(checks_.front().x, T{0});
