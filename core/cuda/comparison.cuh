@@ -79,7 +79,8 @@ struct ScaledRows {
   const Offset* row_ptr;
 
   __device__ ExpectedRow operator()(const ExpectedRow& of_row, std::int64_t row) const {
-    return of_row.scaled(scaled.alpha, scaled.added(row), row_ptr[row + 1] - row_ptr[row]);
+    const auto y0 = static_cast<T>(scaled.y0.at(static_cast<std::uint64_t>(row)));
+    return of_row.scaled(scaled.alpha, scaled.added(y0), row_ptr[row + 1] - row_ptr[row]);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/cuda/reference.hpp"
 #include "core/machine/parallel.hpp"
@@ -18,8 +19,11 @@ double largest_magnitude(const T* values, std::int64_t size, Place place) {
       size, 0.0,
       [&](Share share) {
         double largest = 0;
+#pragma omp simd reduction(max : largest)
         for (std::int64_t k = share.first; k < share.last; ++k) {
-          if (std::isfinite(values[k])) largest = std::max(largest, std::fabs(static_cast<double>(values[k])));
+          const double magnitude = std::fabs(static_cast<double>(values[k]));
+          // Neither an infinity nor what is not a number.
+          largest = magnitude <= std::numeric_limits<double>::max() && magnitude > largest ? magnitude : largest;
         }
         return largest;
       },

@@ -1,8 +1,10 @@
 #include "core/verify/random.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <bit>
-#include <type_traits>
+#include <cstring>
+#include <iterator>
 
 #include "core/cuda/kernels.hpp"
 #include "core/machine/on_backend.hpp"
@@ -10,37 +12,35 @@
 
 namespace autospmv {
 
-namespace {
-
-// One loop a kind of vector: the classes cost a second hash and a division an element. Shares of them, for what is
-// called an element at a time is not vectorized.
-template <class T, class Body>
-void for_each_share_of(const RandomVector& vector, std::int64_t size, const Body& body) {
-  parallel_region(size, [&](int thread, int threads) {
-    const auto share = share_of(size, thread, threads);
-    if (vector.classes > 1) {
-      body(share, [&](std::int64_t i) { return static_cast<T>(vector.at(static_cast<std::uint64_t>(i))); });
-    } else {
-      const auto seed = vector.seed;
-      const double scale = vector.scale;
-      body(share,
-           [=](std::int64_t i) { return static_cast<T>(scale * random_value(seed, static_cast<std::uint64_t>(i))); });
+// One loop a kind of vector: classes cost a second hash and a division an element.
+template <class T>
+void draw_elements(const RandomVector& vector, std::int64_t first, std::int64_t count, T* elements) {
+  if (vector.classes > 1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      elements[i] = static_cast<T>(vector.at(static_cast<std::uint64_t>(first + i)));
     }
-  });
+    return;
+  }
+  const auto seed = vector.seed;
+  const double scale = vector.scale;
+  for (std::int64_t i = 0; i < count; ++i) {
+    elements[i] = static_cast<T>(scale * random_value(seed, static_cast<std::uint64_t>(first + i)));
+  }
 }
-
-}  // namespace
 
 template <class T>
 bool is_random(const T* data, std::int64_t size, const RandomVector& vector) {
   std::atomic<bool> same{true};
-  for_each_share_of<T>(vector, size, [&](Share share, const auto& element) {
-    std::uint64_t differences = 0;
-    for (auto i = share.first; i < share.last; ++i) {
-      using Bits = std::conditional_t<sizeof(T) == sizeof(float), std::uint32_t, std::uint64_t>;
-      differences |= std::bit_cast<Bits>(data[i]) ^ std::bit_cast<Bits>(element(i));
+  parallel_region(size, [&](int thread, int threads) {
+    const auto share = share_of(size, thread, threads);
+    std::array<T, 512> drawn;
+    for (auto first = share.first; first < share.last; first += std::ssize(drawn)) {
+      const auto count = std::min<std::int64_t>(std::ssize(drawn), share.last - first);
+      draw_elements(vector, first, count, drawn.data());
+      if (std::memcmp(data + first, drawn.data(), static_cast<std::size_t>(count) * sizeof(T)) != 0) {
+        same.store(false, std::memory_order_relaxed);
+      }
     }
-    if (differences != 0) same.store(false, std::memory_order_relaxed);
   });
   return same;
 }
@@ -50,13 +50,16 @@ void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place p
   on_backend(
       place,
       [&] {
-        for_each_share_of<T>(vector, size, [=](Share share, const auto& element) {
-          for (auto i = share.first; i < share.last; ++i) data[i] = element(i);
+        parallel_region(size, [&](int thread, int threads) {
+          const auto share = share_of(size, thread, threads);
+          draw_elements(vector, share.first, share.last - share.first, data + share.first);
         });
       },
       [&] { cuda::fill_random(data, size, vector, place, stream); });
 }
 
+template void draw_elements(const RandomVector&, std::int64_t, std::int64_t, float*);
+template void draw_elements(const RandomVector&, std::int64_t, std::int64_t, double*);
 template bool is_random(const float*, std::int64_t, const RandomVector&);
 template bool is_random(const double*, std::int64_t, const RandomVector&);
 template void fill_random(float*, std::int64_t, const RandomVector&, Place, Stream);

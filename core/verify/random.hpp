@@ -56,6 +56,10 @@ struct RandomVector {
 template <class T>
 void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place place, Stream stream);
 
+/// Elements [first, first + count) of the vector, on the host.
+template <class T>
+void draw_elements(const RandomVector& vector, std::int64_t first, std::int64_t count, T* elements);
+
 /// Whether `size` elements on the host are, bit by bit, what fill_random() would make of them.
 template <class T>
 bool is_random(const T* data, std::int64_t size, const RandomVector& vector);

@@ -72,9 +72,9 @@ struct Scaled {
   RandomVector y0;
   RowOffsets row_ptr;  ///< of the matrix
 
-  /// beta y0 in a row.
-  [[nodiscard]] AUTOSPMV_HD double added(std::int64_t row) const {
-    return static_cast<double>(beta) * static_cast<double>(static_cast<T>(y0.at(static_cast<std::uint64_t>(row))));
+  /// Of an element of y0.
+  [[nodiscard]] AUTOSPMV_HD double added(T element) const {
+    return static_cast<double>(beta) * static_cast<double>(element);
   }
 };
 
