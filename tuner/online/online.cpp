@@ -176,9 +176,11 @@ Steps Online<T>::work() {
     std::unique_ptr<Search> search;
     if (!all_tried && !is_over()) {
       const double prediction = on_host() ? expected_prediction() : 0;
-      co_await Affordable{*this, price(costs.features) + price(costs.prediction) + prediction};
+      // All that comes before a candidate, for without one a caller who stops here has none of it.
+      co_await Affordable{*this,
+                          price(costs.features) + price(costs.prediction) + prediction + price(costs.references)};
       if (!is_over()) predict();
-      co_await Affordable{*this, price(costs.references)};
+      if (on_host()) co_await Pause{*this, moment};  // not within one call
       if (!is_over()) verify_first();
       std::vector<TrialRecord> known;
       if (!doubts) known = service_->database().trials(task_.key, task_.catalogue);

@@ -126,8 +126,11 @@ class Caller {
 
   void tune(const std::vector<Prospect>& prospects, const TrialRecord& plain, const Weights& weights,
             std::int64_t most) {
-    for (const auto& cost : {costs_.key, costs_.features, costs_.prediction, costs_.references}) {
-      if (!pay(prices_.of(cost, plain_), prices_.of(cost, plain_), most)) return;
+    const double key = prices_.of(costs_.key, plain_);
+    const double before_candidates = prices_.of(costs_.features, plain_) + prices_.of(costs_.prediction, plain_) +
+                                     prices_.of(costs_.references, plain_);
+    for (const double cost : {key, before_candidates}) {
+      if (!pay(cost, cost, most)) return;
     }
     const auto search = make_online_search(prospects, std::vector{plain}, {}, {}, weights);
     while (const auto* const next = search->next()) {
