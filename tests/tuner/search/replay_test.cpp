@@ -21,7 +21,7 @@ TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::gpu_recording()), false);
   ASSERT_GT(measured.matrices, 30);
   EXPECT_LE(measured.most_trials, SearchRules{}.most_trials);
-  EXPECT_GE(measured.mean(), 0.985) << "worst " << measured.worst;
+  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
   EXPECT_GE(measured.worst, 0.7);
   EXPECT_GE(estimated.mean(), 0.91) << "worst " << estimated.worst;
   EXPECT_GE(online.mean(), 0.85) << "worst " << online.worst;
