@@ -136,7 +136,8 @@ __global__ void join_rows_kernel(ReferenceTask<T, Offset> task, const std::int64
 template <class T>
 __global__ void compare_kernel(ReferenceView reference, const T* y, DeviceComparison* result) {
   DeviceComparison::OfThread found(*result);
-  for (std::int64_t i = global_thread(); i < reference.size; i += thread_count()) reference.compare(i, Unscaled{}, y, found);
+  for (std::int64_t i = global_thread(); i < reference.size; i += thread_count())
+    reference.compare(i, Unscaled{}, y, found);
   found.finish();
 }
 

@@ -176,9 +176,9 @@ Steps Online<T>::work() {
     std::unique_ptr<Search> search;
     if (!all_tried && !is_over()) {
       const double prediction = on_host() ? expected_prediction() : 0;
-      // All that comes before a candidate, for without one a caller who stops here has none of it.
-      co_await Affordable{*this,
-                          price(costs.features) + price(costs.prediction) + prediction + price(costs.references)};
+      // All that it takes to come to a candidate, for without one a caller who stops has nothing of the rest.
+      co_await Affordable{*this, price(costs.features) + price(costs.prediction) + prediction +
+                                     price(costs.references) + price(costs.candidate)};
       if (!is_over()) predict();
       if (on_host()) co_await Pause{*this, moment};  // not within one call
       if (!is_over()) verify_first();

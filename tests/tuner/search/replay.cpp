@@ -126,12 +126,10 @@ class Caller {
 
   void tune(const std::vector<Prospect>& prospects, const TrialRecord& plain, const Weights& weights,
             std::int64_t most) {
-    const double key = prices_.of(costs_.key, plain_);
-    const double before_candidates = prices_.of(costs_.features, plain_) + prices_.of(costs_.prediction, plain_) +
-                                     prices_.of(costs_.references, plain_);
-    for (const double cost : {key, before_candidates}) {
-      if (!pay(cost, cost, most)) return;
-    }
+    const auto price = [&](const StepCost& cost) { return prices_.of(cost, plain_); };
+    if (!pay(price(costs_.key), price(costs_.key), most)) return;
+    const double taken = price(costs_.features) + price(costs_.prediction) + price(costs_.references);
+    if (!pay(taken + price(costs_.candidate), taken, most)) return;
     const auto search = make_online_search(prospects, std::vector{plain}, {}, {}, weights);
     while (const auto* const next = search->next()) {
       const auto& measurement = trials_.at(next->candidate)->measurement;
