@@ -35,10 +35,10 @@ Faults visit_nonzeros(const CsrView<T>& matrix, const Visitor& visitor) {
   return {wrong, mismatch};
 }
 
-/// Shows the slots of each hack, filled as they would lie in Diagonals::values: body(hack, slots). For what is stored
-/// in far less, a thread takes no more memory than one hack wants.
+/// Shows the slots of each diagonal of each hack, filled as they would lie in Diagonals::values: body(its number,
+/// slots). For what is stored in far less, a thread takes no more memory than one hack wants.
 template <class T, class Body>
-Faults visit_hacks(const CsrView<T>& matrix, const Diagonals<T>& diagonals, const Body& body) {
+Faults visit_diagonals(const CsrView<T>& matrix, const Diagonals<T>& diagonals, const Body& body) {
   std::atomic<std::int64_t> wrong{0};
   const auto shape = diagonals.shape();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
@@ -58,7 +58,7 @@ Faults visit_hacks(const CsrView<T>& matrix, const Diagonals<T>& diagonals, cons
             store.visit(at, row, matrix.col_idx[k], matrix.values[k], faults);
           }
         }
-        body(h, slots.data());
+        for (std::int64_t j = 0; j < of_row.count; ++j) body(shape.first[h] + j, slots.data() + j * shape.hack);
       }
       wrong += faults.wrong;
     };

@@ -21,12 +21,11 @@ namespace autospmv {
 /// numbers for every matrix, so that no candidate can win by having seen them.
 ///
 /// Two products check every row: y = A x, with y not a number before, and y = alpha A x + beta y. One reference serves
-/// both, for it takes longer, and more memory, than the products of a candidate. Where
-/// rounding may hide one nonzero of a row (see strict_terms), others follow: the columns are dealt out into classes at
-/// random, at least four and so many that each has about walk_terms of the longest row at most, and for each class x is
-/// zero outside of it, which makes the other terms exact. Where columns are repeated, or strict_terms of a row take
-/// fewer products, there are as many classes as that asks for. So of a row of any length whose terms are of like
-/// magnitude,
+/// both, for it takes longer, and more memory, than the products of a candidate. Where rounding may hide one nonzero of
+/// a row (see strict_terms), others follow: the columns are dealt out into classes at random, at least four and so many
+/// that each has about walk_terms of the longest row at most, and for each class x is zero outside of it, which makes
+/// the other terms exact. Where columns are repeated, or strict_terms of a row take fewer products, there are as many
+/// classes as that asks for. So of a row of any length whose terms are of like magnitude,
 /// - a nonzero that is left out, counted twice or added to another row is always found,
 /// - one that is multiplied with another element of x is found unless the two happen to be as close to each other as
 ///   rounding is large: with a probability of 1 - 4 x 10^-4 in float for a row of 60 nonzeros, of 0.9 for any row, and

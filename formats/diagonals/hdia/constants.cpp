@@ -147,19 +147,17 @@ template <class T>
 std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants) {
   const auto& places = constants.places;
   const auto hack = places.hack;
-  const auto faults = formats::host::visit_hacks(matrix, places, [&](std::int64_t h, const T* slots) {
-    for (std::int64_t d = places.first.data()[h]; d < places.first.data()[h + 1]; ++d, slots += hack) {
-      bool constant = true;
-      const T value = common_value(slots, hack, constant);
-      constants.diagonals.data()[d] = {value, places.offsets.data()[d], constant ? -1 : 0};
-      auto* words = constants.words.data() + d * (hack / word_rows);
-      for (std::int64_t w = 0; w < hack / word_rows; ++w) {
-        std::uint32_t bits = 0;
-        for (std::int64_t i = 0; i < word_rows; ++i) {
-          bits |= static_cast<std::uint32_t>(!is_absent(slots[w * word_rows + i])) << i;
-        }
-        words[w] = bits;
+  const auto faults = formats::host::visit_diagonals(matrix, places, [&](std::int64_t d, const T* slots) {
+    bool constant = true;
+    const T value = common_value(slots, hack, constant);
+    constants.diagonals.data()[d] = {value, places.offsets.data()[d], constant ? -1 : 0};
+    auto* words = constants.words.data() + d * (hack / word_rows);
+    for (std::int64_t w = 0; w < hack / word_rows; ++w) {
+      std::uint32_t bits = 0;
+      for (std::int64_t i = 0; i < word_rows; ++i) {
+        bits |= static_cast<std::uint32_t>(!is_absent(slots[w * word_rows + i])) << i;
       }
+      words[w] = bits;
     }
   });
   if (!faults.none()) return std::nullopt;
@@ -172,20 +170,17 @@ std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T
 
 template <class T>
 bool take_values(const CsrView<T>& matrix, Constants<T>& constants) {
-  const auto& places = constants.places;
-  const auto hack = places.hack;
+  const auto hack = constants.places.hack;
   std::atomic<bool> constant{true};
-  const auto faults = formats::host::visit_hacks(matrix, places, [&](std::int64_t h, const T* slots) {
-    for (std::int64_t d = places.first.data()[h]; d < places.first.data()[h + 1]; ++d, slots += hack) {
-      auto& diagonal = constants.diagonals.data()[d];
-      if (diagonal.full >= 0) {
-        std::copy_n(slots, hack, constants.slots.data() + diagonal.full * hack);
-        continue;
-      }
-      bool alike = true;
-      diagonal.constant = common_value(slots, hack, alike);
-      if (!alike) constant.store(false, std::memory_order_relaxed);
+  const auto faults = formats::host::visit_diagonals(matrix, constants.places, [&](std::int64_t d, const T* slots) {
+    auto& diagonal = constants.diagonals.data()[d];
+    if (diagonal.full >= 0) {
+      std::copy_n(slots, hack, constants.slots.data() + diagonal.full * hack);
+      return;
     }
+    bool alike = true;
+    diagonal.constant = common_value(slots, hack, alike);
+    if (!alike) constant.store(false, std::memory_order_relaxed);
   });
   return constant && faults.none();
 }
