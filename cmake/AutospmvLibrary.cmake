@@ -2,10 +2,16 @@
 # CUDA_SOURCES (compiled only with CUDA). The libraries it links are the only folders it may include.
 
 function(autospmv_compile_options target)
+  # Of sources that are compiled together, one's own names are in sight of the others.
+  set(unity_options "")
+  if(CMAKE_UNITY_BUILD)
+    set(unity_options $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
   # clang takes it for a fault where a loop that may be vectorized is not, as it is under a sanitizer.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>
+    ${unity_options}
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr --extended-lambda -lineinfo>)
   if(AUTOSPMV_WERROR)
     target_compile_options(${target} PRIVATE

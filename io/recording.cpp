@@ -66,7 +66,7 @@ std::map<std::string, int, std::less<>> versions_in(Fields formats) {
   return versions;
 }
 
-class Reader {
+class RecordingReader {
  public:
   void take(std::string_view line) {
     Fields fields(line);
@@ -158,7 +158,7 @@ void write(std::ostream& out, const MatrixTrials& one) {
 std::vector<MatrixTrials> read_recording(const std::string& file) {
   const auto text = read_text(file);
   Fields lines(std::string_view(text.data(), text.size()));
-  Reader reader;
+  RecordingReader reader;
   for (int at = 1; !lines.empty(); ++at) {
     try {
       reader.take(lines.next('\n'));

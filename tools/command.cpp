@@ -12,7 +12,7 @@ namespace autospmv::tools {
 
 namespace {
 
-constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
 void print_matrices(std::ostream& out) {
   out << '\n' << matrix_sources << '\n';
@@ -33,7 +33,7 @@ std::span<const Command> all_commands() {
        "MATRIX...",
        "find the fastest format for each matrix and remember it",
        1,
-       any_number,
+       unlimited,
        {value_type, values, backend, database, effort, operation, limits, only},
        run_tune},
       {"train",
@@ -47,21 +47,21 @@ std::span<const Command> all_commands() {
        "[MATRIX...]",
        "measure every candidate on each matrix, or make a paper's comparison",
        0,
-       any_number,
+       unlimited,
        {value_type, values, backend, database, formats},
        run_bench},
       {"explain",
        "MATRIX...",
        "say what is chosen for a matrix, and why",
        1,
-       any_number,
+       unlimited,
        {value_type, values, backend, database, effort, operation, limits},
        run_explain},
       {"features",
        "MATRIX...",
        "print what is known of a matrix before any trial",
        1,
-       any_number,
+       unlimited,
        {value_type, values, backend},
        run_features},
       {"formats", "", "list the formats of this build", 0, 0, {}, run_formats},
@@ -78,7 +78,7 @@ std::span<const Command> all_commands() {
        "vacuum",
        "look into the database of trials, exchange what it holds, fit the cost model to it, or remove from it",
        1,
-       any_number,
+       unlimited,
        {backend, database, limits, selection, output},
        run_db},
       {"report",

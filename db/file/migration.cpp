@@ -56,23 +56,16 @@ constexpr const char* add_points = R"sql(
     PRIMARY KEY (backend, value_type)
   ) STRICT;)sql";
 
-std::int64_t number_from(const Connection& connection, std::string_view sql) {
-  Statement statement(connection, sql);
-  std::int64_t number = 0;
-  if (statement.step()) statement.read(number);
-  return number;
-}
-
 bool is_at(const Connection& connection, std::int64_t version) {
-  return number_from(connection, "PRAGMA application_id") == application_id &&
-         number_from(connection, "PRAGMA user_version") == version;
+  return connection.number("PRAGMA application_id") == application_id &&
+         connection.number("PRAGMA user_version") == version;
 }
 
 // The version of a database that is ours or empty and not ahead of us; throws Error for all others.
 std::int64_t checked_version(const Connection& connection, std::int64_t newest) {
-  const auto version = number_from(connection, "PRAGMA user_version");
-  if (number_from(connection, "PRAGMA application_id") != application_id) {
-    const bool empty = version == 0 && number_from(connection, "SELECT count(*) FROM sqlite_schema") == 0;
+  const auto version = connection.number("PRAGMA user_version");
+  if (connection.number("PRAGMA application_id") != application_id) {
+    const bool empty = version == 0 && connection.number("SELECT count(*) FROM sqlite_schema") == 0;
     if (!empty) throw InvalidArgument("it is a database of another program");
   }
   if (version < 0 || version > newest) {

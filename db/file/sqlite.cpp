@@ -97,6 +97,13 @@ void Connection::copy_from(Connection& source) {
   if (code != SQLITE_DONE) fail(code, sqlite3_errstr(code));
 }
 
+std::int64_t Connection::number(std::string_view query) const {
+  Statement statement(*this, query);
+  std::int64_t number = 0;
+  if (statement.step()) statement.read(number);
+  return number;
+}
+
 std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
 
 bool Connection::read_only() const { return sqlite3_db_readonly(handle(), "main") != 0; }

@@ -57,6 +57,9 @@ class Connection {
   /// Runs statements that give no rows.
   void execute(const std::string& sql);
 
+  /// The integer that a query of one row and column gives; 0 without a row.
+  [[nodiscard]] std::int64_t number(std::string_view query) const;
+
   /// Rows that the last statement inserted, changed or deleted.
   [[nodiscard]] std::int64_t changes() const;
 

@@ -31,13 +31,6 @@ void complain(std::vector<std::string>& faults, std::int64_t rows, std::string_v
   if (rows > 0) faults.push_back(std::to_string(rows) + std::string(what));
 }
 
-std::int64_t number_from(const Connection& connection, std::string_view sql) {
-  Statement statement(connection, sql);
-  std::int64_t number = 0;
-  if (statement.step()) statement.read(number);
-  return number;
-}
-
 }  // namespace
 
 Statistics statistics_of(const Connection& connection, const Selection& selection) {
@@ -89,7 +82,7 @@ std::vector<std::string> faults_of(const Connection& connection) {
   }
   // Where the file itself is damaged, its rows tell nothing.
   if (!faults.empty()) return faults;
-  complain(faults, number_from(connection, "SELECT count(*) FROM pragma_foreign_key_check"),
+  complain(faults, connection.number("SELECT count(*) FROM pragma_foreign_key_check"),
            " rows refer to a matrix or an environment that is not there");
   complain(faults, count_implausible(connection), " trials are passed over: they hold what no trial can give");
   Statement pairs(connection, "SELECT DISTINCT matrix, environment FROM trial");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/blocks/storage.hpp"
+#include "formats/common/encoding/absent.hpp"
 
 namespace autospmv::formats {
 
@@ -13,10 +14,6 @@ struct BlockPattern {
 };
 
 inline constexpr std::int64_t most_blocks = max_narrow_nnz;
-
-inline Refusal refuse_duplicates() {
-  return Refusal{"duplicates: two nonzeros at one place have one slot between them"};
-}
 
 inline Refusal refuse_block_count() { return Refusal{"blocks: 2^31 or more"}; }
 

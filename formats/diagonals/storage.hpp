@@ -126,8 +126,6 @@ inline std::optional<Refusal> refuse_offsets(std::int64_t rows, std::int64_t col
   return Refusal{"offsets: rows and columns are more than 32 bits count"};
 }
 
-inline Refusal refuse_duplicates() { return {"duplicates: two nonzeros at one place have one slot between them"}; }
-
 /// Finds out where everything lies, all but the values, or refuses storage that is too large and hacks of too many
 /// diagonals.
 template <class T>

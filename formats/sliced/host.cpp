@@ -33,7 +33,7 @@ std::int64_t lanes_of(std::int64_t slice_rows) { return slice_rows % most_lanes 
 
 // `lanes` neighbouring lanes of a slice.
 template <int lanes, class T, class Columns, class Values>
-struct Group {
+struct LaneGroup {
   Columns columns;
   Values values;
   std::int64_t slot;  // of the first lane in the first chunk
@@ -112,8 +112,8 @@ AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns colu
       const auto position = slice * sliced.slice_rows + first;
       if (position >= sliced.rows) break;
       const std::int32_t* lengths = sliced.lengths.empty() ? nullptr : sliced.lengths.data() + position;
-      const Group<lanes, T, Columns, Values> group{columns,           values, chunk * sliced.slice_rows + first, chunks,
-                                                   sliced.slice_rows, lengths};
+      const LaneGroup<lanes, T, Columns, Values> group{
+          columns, values, chunk * sliced.slice_rows + first, chunks, sliced.slice_rows, lengths};
       T sum[lanes];
       const auto full = group.full_chunks();
       group.add_full(full, x, sum);

@@ -10,6 +10,7 @@ namespace {
 using test::key_of;
 using test::matrix_record;
 using test::no_warnings;
+using test::on_device;
 using test::TemporaryDirectory;
 using test::trial_of;
 
@@ -92,12 +93,6 @@ TEST(Exchange, RowsArriveWhateverTheyHold) {
   EXPECT_EQ(rows_of(*merged), rows);
   EXPECT_EQ(merged->merge(*database), Merged{});
   EXPECT_EQ(rows_of(*merged), rows);
-}
-
-TrialKey on_device(std::uint64_t pattern, const std::string& device) {
-  auto key = key_of(pattern);
-  key.device = device;
-  return key;
 }
 
 // What one process would have recorded, dealt out to several databases by what share(i) says of the i-th step.

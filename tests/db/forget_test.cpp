@@ -7,14 +7,9 @@ namespace {
 using test::key_of;
 using test::no_warnings;
 using test::number_from;
+using test::on_device;
 using test::TemporaryDirectory;
 using test::trial_of;
-
-TrialKey on_device(std::uint64_t pattern, const std::string& device) {
-  auto key = key_of(pattern);
-  key.device = device;
-  return key;
-}
 
 MatrixRecord labelled(const std::string& label) {
   auto record = test::matrix_record();

@@ -80,6 +80,12 @@ inline TrialKey key_of(std::uint64_t pattern) {
   return {{0x0123456789abcdefULL, pattern}, "double", "n", "host", "a cpu", "gcc 12", "none", "0.1.0"};
 }
 
+inline TrialKey on_device(std::uint64_t pattern, const std::string& device) {
+  auto key = key_of(pattern);
+  key.device = device;
+  return key;
+}
+
 inline MatrixRecord matrix_record() { return {"a matrix", 10, 20, 30, 1000, {{"npr_mean", 3.0}, {"diagonals", 7.0}}}; }
 
 /// A trial that passed.

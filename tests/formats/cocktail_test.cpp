@@ -305,7 +305,7 @@ std::vector<Scenario<T>> sums() {
 }
 
 template <class T>
-void expect_all_products() {
+void expect_all_sums() {
   for (const auto& device : devices()) {
     SCOPED_TRACE(std::string(name_of(device.backend)));
     multiply_all(scenarios<T>(), device);
@@ -316,8 +316,8 @@ void expect_all_products() {
   }
 }
 
-TEST(Cocktail, MultipliesInFloat) { expect_all_products<float>(); }
-TEST(Cocktail, MultipliesInDouble) { expect_all_products<double>(); }
+TEST(Cocktail, MultipliesInFloat) { expect_all_sums<float>(); }
+TEST(Cocktail, MultipliesInDouble) { expect_all_sums<double>(); }
 
 TEST(Cocktail, NewValuesReachEveryPart) {
   for (const auto& device : devices()) {

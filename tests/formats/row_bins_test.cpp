@@ -274,8 +274,8 @@ TEST(Children, ArePricedOneByOneAndNotCaptured) {
 
 // ---- Products
 
-void expect_right_product(const std::string& format, const Params& params, const HostCsr<double>& source,
-                          const Device& device) {
+void expect_right_products_of_bins(const std::string& format, const Params& params, const HostCsr<double>& source,
+                                   const Device& device) {
   SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
   const auto matrix = matrix_of(source);
   const auto view = data_of(matrix).on(device);
@@ -330,7 +330,7 @@ TEST(BinnedRows, OfEveryLengthAreSummedWhole) {
       if (!runs_on(format, device)) continue;
       auto all = cuda_params(format);
       if (device.backend == Backend::host) all = find_format<double>(format)->params({}, device).combinations();
-      for (const auto& params : all) expect_right_product(format, params, source, device);
+      for (const auto& params : all) expect_right_products_of_bins(format, params, source, device);
     }
   }
 }

@@ -173,8 +173,8 @@ TEST(RowBlocks, StagedRowsBeginInDifferentBanks) {
   EXPECT_LT(formats::staged_slot<double>(99) * sizeof(double), formats::staged_bytes<double>(100));
 }
 
-void expect_right_product(const std::string& format, const Params& params, const HostCsr<double>& source,
-                          const Device& device) {
+void expect_repeatable_product(const std::string& format, const Params& params, const HostCsr<double>& source,
+                               const Device& device) {
   SCOPED_TRACE(format + " " + params.text() + " on " + std::string(name_of(device.backend)));
   const auto matrix = matrix_of(source);
   const auto view = data_of(matrix).on(device);
@@ -212,7 +212,7 @@ TEST(RowBlocks, RowsOfEveryLengthAreSummedWhole) {
           params.set("block", block);
           params.set("value_bits", 64);
         }
-        expect_right_product("csr_adaptive", params, source, device);
+        expect_repeatable_product("csr_adaptive", params, source, device);
       }
     }
     for (const std::int64_t form : {0, 1, 2}) {
@@ -221,10 +221,11 @@ TEST(RowBlocks, RowsOfEveryLengthAreSummedWhole) {
         Params params{{"SHARED_SIZE", size}};
         if (on_cuda) params.set("form", form);
         if (on_cuda) params.set("block", size == 1024 ? 128 : 512);
-        expect_right_product("ipcsr", params, source, device);
+        expect_repeatable_product("ipcsr", params, source, device);
       }
     }
-    expect_right_product("pcsr", on_cuda ? Params{{"block", 128}, {"SHARED_SIZE", 512}} : Params{}, source, device);
+    expect_repeatable_product("pcsr", on_cuda ? Params{{"block", 128}, {"SHARED_SIZE", 512}} : Params{}, source,
+                              device);
   }
 }
 
@@ -236,7 +237,7 @@ TEST(RowBlocks, ThePapersFormMultipliesOnCuda) {
   const auto size = formats::ipcsr::shared_size<double>(256, device);
   for (const auto* name : {"gen:fem:6:3", "gen:circuit:3000", "gen:rmat:10", "gen:dense:130", "gen:pde:20"}) {
     const Params params{{"form", formats::ipcsr::paper_form}, {"block", 256}, {"SHARED_SIZE", size}};
-    expect_right_product("ipcsr", params, generate<double>(name), device);
+    expect_repeatable_product("ipcsr", params, generate<double>(name), device);
   }
 }
 

@@ -66,7 +66,7 @@ TEST(Shares, NonzerosAreSortedByColumnStably) {
 
 // What a kernel takes for granted: shares follow each other and end at the last nonzero, and `continued` is the row
 // that lies on both sides of a cut.
-void expect_sound_shares(const HostCsr<double>& matrix, const Cut& cut) {
+void expect_sound_shares(const HostCsr<double>& matrix, const formats::Cut& cut) {
   SCOPED_TRACE("share=" + std::to_string(cut.share) + (cut.at_row_ends ? " at row ends" : ""));
   const auto row_of = rows_of(matrix);
   const auto nnz = matrix.nnz();
@@ -193,7 +193,7 @@ std::vector<double> sums_as_on_the_device(const HostCsr<double>& matrix, int sig
     if (matrix.row_ptr[at + 1] > matrix.row_ptr[at]) row_ids.push_back(static_cast<std::int32_t>(row));
   }
   const csr5::FilledRows filled{matrix.row_ptr.data(), row_ids.data(), static_cast<std::int64_t>(row_ids.size())};
-  const Cut cut{.share = csr5::tile_size(sigma)};
+  const formats::Cut cut{.share = csr5::tile_size(sigma)};
   std::vector<double> y(static_cast<std::size_t>(matrix.rows));
   for (std::int64_t tile = 0; tile * cut.share < matrix.nnz(); ++tile) {
     const auto tile_ptr = filled.beginning_from(tile * cut.share);

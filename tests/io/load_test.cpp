@@ -81,7 +81,7 @@ std::string text_of(const HostCsr<double>& matrix) {
 }
 
 template <class Call>
-std::string error_of(const Call& call) {
+std::string error_from(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -91,7 +91,7 @@ std::string error_of(const Call& call) {
 }
 
 std::string load_error(const std::string& source) {
-  return error_of([&] { load_matrix<double>(source); });
+  return error_from([&] { load_matrix<double>(source); });
 }
 
 const std::vector<std::pair<std::string, int>>& compressions() {
@@ -126,12 +126,13 @@ TEST_F(Load, UnpacksNoMoreThanThereIsRoomFor) {
   const auto size = static_cast<std::int64_t>(text.size());
   const auto file = write("a.mtx", text);
   EXPECT_EQ(std::ssize(read_text(file, size)), size);
-  EXPECT_EQ(error_of([&] { (void)read_text(file, size - 1); }), file + ": too large for the memory that there is");
+  EXPECT_EQ(error_from([&] { (void)read_text(file, size - 1); }), file + ": too large for the memory that there is");
   for (const auto& [ending, filter] : compressions()) {
     const auto packed = pack("a.mtx" + ending, filter, false, {{"a.mtx", text}});
     EXPECT_LT(fs::file_size(packed), 10'000U);
     EXPECT_EQ(std::ssize(read_text(packed, size)), size);
-    EXPECT_EQ(error_of([&] { (void)read_text(packed, 1 << 20); }), packed + ": too large for the memory that there is");
+    EXPECT_EQ(error_from([&] { (void)read_text(packed, 1 << 20); }),
+              packed + ": too large for the memory that there is");
   }
 }
 
@@ -236,7 +237,7 @@ TEST(Values, Parse) {
   EXPECT_TRUE(Values::parse("float:3").in_float);
   for (const auto* bad : {"", "Own", "random", "random:", "float", "float:", "double:1", "random:x", "random:-1",
                           "random:1 ", "random:18446744073709551616"}) {
-    EXPECT_EQ(error_of([&] { Values::parse(bad); }),
+    EXPECT_EQ(error_from([&] { Values::parse(bad); }),
               "values '" + std::string(bad) + "' are not 'own', 'random:SEED' or 'float:SEED'");
   }
 }
@@ -276,7 +277,7 @@ TEST(Values, RandomOnesAreSymmetricWhereThePatternIs) {
 
 TEST_F(Load, DirectoriesBecomeTheirMatrices) {
   const auto folder = path("");
-  EXPECT_EQ(error_of([&] { expand_sources({folder}); }), folder + ": no matrix in this directory");
+  EXPECT_EQ(error_from([&] { expand_sources({folder}); }), folder + ": no matrix in this directory");
   for (const auto* name : {"b.mtx", "c.tar.gz", "a.mtx.xz", "notes.txt", "d.mtx.orig", ".mtx"}) write(name, "");
   fs::create_directory(path("e.mtx"));
   EXPECT_EQ(

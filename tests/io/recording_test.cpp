@@ -13,7 +13,7 @@
 namespace autospmv {
 namespace {
 
-class Recordings : public testing::Test {
+class Recordings : public ::testing::Test {
  protected:
   ~Recordings() override { std::filesystem::remove(file_); }
 
@@ -22,7 +22,7 @@ class Recordings : public testing::Test {
     return read_recording(file_);
   }
 
-  std::string file_ = testing::TempDir() + "recording_" + std::to_string(::getpid()) + ".txt";
+  std::string file_ = ::testing::TempDir() + "recording_" + std::to_string(::getpid()) + ".txt";
 };
 
 const std::string head = "device\thost\ta cpu, 2 threads\nformats\tcsr:4 sell:7\n";

@@ -141,7 +141,7 @@ TEST(TwinLimits, EveryCornerIsSound) {
   }
 }
 
-std::string error_of(const std::string& spec) {
+std::string refusal_of(const std::string& spec) {
   try {
     generate<double>(spec);
   } catch (const InvalidArgument& error) {
@@ -153,7 +153,7 @@ std::string error_of(const std::string& spec) {
 
 TEST(TwinSpecs, BadOnesAreRefused) {
   const auto expect_refused = [](const std::string& spec, const std::string& reason) {
-    EXPECT_EQ(error_of(spec), spec + ": " + reason);
+    EXPECT_EQ(refusal_of(spec), spec + ": " + reason);
   };
   expect_refused("gen:twin:9:9:3:1:1:0.5:1", "too few arguments");
   expect_refused("gen:twin:9:9:3:1:1:0.5:1:0.5:1:1", "too many arguments");
@@ -169,7 +169,7 @@ TEST(TwinSpecs, BadOnesAreRefused) {
   expect_refused("gen:twin:9:9:3:1:1:0.5:2.5:0.5", "a nonzero has at most 2 neighbours");
   expect_refused("gen:twin:9:9:3:1:1:0.5:1:1.5", "a similarity is a share of the nonzeros, at most 1");
   expect_refused("gen:twin:2147483647:2147483647:1e6:1:1:0.5:1:0.5", "more than 2^40 nonzeros");
-  EXPECT_EQ(error_of("gen:twin:9:9:3:1:1:0.5:1:0.5:7"), "");
+  EXPECT_EQ(refusal_of("gen:twin:9:9:3:1:1:0.5:1:0.5:7"), "");
 }
 
 }  // namespace

@@ -134,8 +134,9 @@ TEST(Database, LosesNothingOfWhatRanksLearnAtOnce) {
   CALL(MatSeqAIJGetCSRAndMemType(A, &row_ptr, &col_idx, &values, nullptr));
   CALL(MatGetLocalSize(A, &rows, &cols));
   const auto nnz = static_cast<std::size_t>(row_ptr[rows]);
-  const auto matrix = Matrix<PetscScalar>::from_csr(rows, cols, std::span(row_ptr, static_cast<std::size_t>(rows) + 1),
-                                                    std::span(col_idx, nnz), std::span<const PetscScalar>(values, nnz));
+  const auto matrix =
+      autospmv::Matrix<PetscScalar>::from_csr(rows, cols, std::span(row_ptr, static_cast<std::size_t>(rows) + 1),
+                                              std::span(col_idx, nnz), std::span<const PetscScalar>(values, nnz));
   // With the threads that a rank has here, which are a part of what a machine is known by.
   const Context context(
       {.device = Place{}, .database = DatabaseChoice::file(file.name()), .effort = Effort::cached, .recheck_share = 0});

@@ -21,7 +21,7 @@ using tools::times_ours;
 
 const std::vector<std::string> vendors = {"theirs_a", "theirs_b"};
 
-TrialRecord trial_of(const std::string& format, const Params& params, double warm, double cold) {
+TrialRecord timed_trial(const std::string& format, const Params& params, double warm, double cold) {
   TrialRecord trial{.candidate = {format, params}, .format_version = 1, .deterministic = true, .measurement = {}};
   trial.measurement.outcome = Outcome::passed;
   trial.measurement.warm = {warm, warm, warm, 5};
@@ -47,12 +47,12 @@ std::vector<std::string> names_of(const RivalRecord& record) {
   return names;
 }
 
-const std::vector<TrialRecord> some_trials = {trial_of("ours_a", {{"T", 1}}, 3e-6, 4e-6),
-                                              trial_of("ours_a", {{"T", 2}}, 2e-6, 5e-6),
-                                              trial_of("theirs_a", {{"algorithm", 1}}, 6e-6, 12e-6),
-                                              trial_of("theirs_a", {{"algorithm", 2}}, 8e-6, 6e-6),
-                                              trial_of("theirs_b", {{"C", 32}}, 7e-6, 9e-6),
-                                              trial_of("theirs_b", {{"C", 16}}, 9e-6, 8e-6)};
+const std::vector<TrialRecord> some_trials = {timed_trial("ours_a", {{"T", 1}}, 3e-6, 4e-6),
+                                              timed_trial("ours_a", {{"T", 2}}, 2e-6, 5e-6),
+                                              timed_trial("theirs_a", {{"algorithm", 1}}, 6e-6, 12e-6),
+                                              timed_trial("theirs_a", {{"algorithm", 2}}, 8e-6, 6e-6),
+                                              timed_trial("theirs_b", {{"C", 32}}, 7e-6, 9e-6),
+                                              timed_trial("theirs_b", {{"C", 16}}, 9e-6, 8e-6)};
 
 TEST(Rivals, EveryAlgorithmIsARivalAndTheOtherParametersAreItsOwnChoice) {
   const auto record = record_of("m", some_trials);
@@ -74,11 +74,11 @@ TEST(Rivals, WarmAndColdHaveTheirOwnBest) {
 }
 
 TEST(Rivals, WhatGaveNoTimeSaysWhyAndIsNobodysBest) {
-  auto wrong = trial_of("theirs_a", {{"algorithm", 1}}, 1e-9, 1e-9);
+  auto wrong = timed_trial("theirs_a", {{"algorithm", 1}}, 1e-9, 1e-9);
   wrong.measurement.outcome = Outcome::wrong_answer;
   wrong.measurement.detail = "1 rows";
   const auto record = record_of(
-      "m", {wrong, refused("theirs_b", "padding"), trial_of("ours_a", {}, 1e-6, 1e-6), refused("ours_b", "")});
+      "m", {wrong, refused("theirs_b", "padding"), timed_trial("ours_a", {}, 1e-6, 1e-6), refused("ours_b", "")});
   ASSERT_EQ(names_of(record), (std::vector<std::string>{"theirs_a 1", "theirs_b"}));
   EXPECT_EQ(record.rivals[0].detail, "1 rows");
   EXPECT_EQ(record.rivals[1].detail, "padding");
@@ -91,7 +91,7 @@ TEST(Rivals, WhatGaveNoTimeSaysWhyAndIsNobodysBest) {
 }
 
 TEST(Rivals, AReasonGoesOnceThereIsATime) {
-  const auto record = record_of("m", {refused("theirs_b", "padding"), trial_of("theirs_b", {}, 1e-6, 1e-6)});
+  const auto record = record_of("m", {refused("theirs_b", "padding"), timed_trial("theirs_b", {}, 1e-6, 1e-6)});
   ASSERT_EQ(record.rivals.size(), 1U);
   EXPECT_EQ(record.rivals[0].detail, "");
   EXPECT_TRUE(std::isnan(best_times_ours(record, Cache::warm))) << "nothing of ours to compare with";
@@ -99,10 +99,10 @@ TEST(Rivals, AReasonGoesOnceThereIsATime) {
 
 TEST(Rivals, TheSummaryIsTheGeometricMeanAndTheWorstOfThoseThereAre) {
   const auto with = [](const std::string& label, double ours, double theirs) {
-    return record_of(label, {trial_of("ours_a", {}, ours, 1), trial_of("theirs_b", {}, theirs, 1)});
+    return record_of(label, {timed_trial("ours_a", {}, ours, 1), timed_trial("theirs_b", {}, theirs, 1)});
   };
   const std::vector records = {with("slow", 2e-6, 1e-6), with("fast", 1e-6, 8e-6), with("even", 1e-6, 1e-6),
-                               record_of("alone", {trial_of("ours_a", {}, 1e-6, 1e-6)})};
+                               record_of("alone", {timed_trial("ours_a", {}, 1e-6, 1e-6)})};
   const auto summary =
       tools::summarize(records, [](const RivalRecord& record) { return best_times_ours(record, Cache::warm); });
   EXPECT_EQ(summary.matrices, 3);

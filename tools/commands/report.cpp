@@ -12,11 +12,11 @@ namespace autospmv::tools {
 namespace {
 
 std::string command_of(const Options& options, const std::filesystem::path& file) {
-  std::string text = "autospmv report " + quoted(file.string()) + " -o " + quoted(options.output);
+  std::string text = "autospmv report " + shell_quoted(file.string()) + " -o " + shell_quoted(options.output);
   const auto& chosen = options.selection;
-  for (const auto& matrix : chosen.matrices) text += " --matrix " + quoted(matrix);
+  for (const auto& matrix : chosen.matrices) text += " --matrix " + shell_quoted(matrix);
   const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) text += std::string(" ") + option + " " + quoted(value);
+    if (!value.empty()) text += std::string(" ") + option + " " + shell_quoted(value);
   };
   add("--backend", options.backend ? std::string(name_of(*options.backend)) : std::string());
   add("--device", chosen.device);

@@ -92,9 +92,9 @@ const RowKind& kind_named(const Json& json) {
   return *kind;
 }
 
-Row row_of(const Json& json) {
+autospmv::Row row_of(const Json& json) {
   const auto& kind = kind_named(json);
-  Row row{&kind, {}};
+  autospmv::Row row{&kind, {}};
   for (const auto& column : kind.columns) {
     const std::string name(column.name);
     const auto at = json.find(name);
@@ -126,7 +126,7 @@ void check_header(const std::string& line) {
 void write_rows(std::ostream& out, Database& database, const Selection& selection) {
   const auto write = [&](const Json& line) { out << line.dump(-1, ' ', true) << '\n'; };
   write({{std::string(header_name), header_version}});
-  database.visit(selection, [&](const Row& row) {
+  database.visit(selection, [&](const autospmv::Row& row) {
     Json line{{"row", row.kind->name}};
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       line[std::string(row.kind->columns[i].name)] = std::visit(ToJson{}, row.values[i]);
@@ -145,7 +145,7 @@ std::shared_ptr<Database> read_rows(std::istream& in, const std::string& name) {
   try {
     if (!next_line()) throw InvalidArgument("it is empty");
     check_header(line);
-    return Database::of_rows([&](Row& row) {
+    return Database::of_rows([&](autospmv::Row& row) {
       if (!next_line()) {
         if (in.bad()) throw Error("it cannot be read");
         return false;

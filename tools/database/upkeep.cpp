@@ -139,13 +139,13 @@ int forget_rows(const Options& options) {
   require_file(options, "nothing is forgotten");
   const auto database = open_to_change(options);
   Forgotten sum;
-  int unknown = 0;
+  int not_found = 0;
   for (const auto& selection : selections) {
     const auto forgotten = database->forget(selection);
     const auto name = name_of_choice(selection);
     if (forgotten == Forgotten{} && !name.empty() && !selection.only_suspects) {
       complain(name + ": nothing of it in the database");
-      ++unknown;
+      ++not_found;
     }
     sum.matrices += forgotten.matrices;
     sum.trials += forgotten.trials;
@@ -153,7 +153,7 @@ int forget_rows(const Options& options) {
     sum.suspects += forgotten.suspects;
   }
   print_forgotten(sum, options.json);
-  return unknown > 0 ? 1 : 0;
+  return not_found > 0 ? 1 : 0;
 }
 
 int vacuum_database(const Options& options) {

@@ -6,8 +6,6 @@ namespace autospmv::tools {
 
 namespace {
 
-constexpr double us = 1e6;
-
 Json timing_json(const Timing& timing) {
   if (timing.samples == 0) return nullptr;
   return {{"median_us", timing.median * us},

@@ -8,12 +8,6 @@
 
 namespace autospmv::tools {
 
-namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
-
 std::string headline(const MatrixSummary& matrix) {
   return printable(matrix.label) + ": " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.cols) + ", " +
          std::to_string(matrix.nnz) + " nonzeros, " + matrix.value_type;

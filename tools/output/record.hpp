@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "tuner/plan/tuner.hpp"
 
 namespace autospmv::tools {
+
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+inline constexpr double us = 1e6;  ///< microseconds, in which times are printed, a second
 
 struct MatrixSummary {
   std::string label;

@@ -16,14 +16,13 @@
 #include "formats/sizes.hpp"
 #include "tools/database/actions.hpp"
 #include "tools/input.hpp"
+#include "tools/output/record.hpp"
 #include "tuner/objective.hpp"
 #include "tuner/predict/history.hpp"
 
 namespace autospmv::tools {
 
 namespace {
-
-constexpr double us = 1e6;
 
 /// The device of a key, as far as formats ask: this machine's, where it has it.
 Device device_of(const TrialKey& key) {

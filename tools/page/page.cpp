@@ -71,7 +71,7 @@ void write_page(const std::string& page, const std::string& file) {
   if (!out.flush()) throw Error(file + ": cannot be written: the device is full");
 }
 
-std::string quoted(const std::string& word) {
+std::string shell_quoted(const std::string& word) {
   if (!word.empty() &&
       word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:") ==
           std::string::npos) {

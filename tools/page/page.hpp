@@ -28,6 +28,6 @@ std::string page_of(const PageKind& kind, Json facts, const std::string& command
 void write_page(const std::string& page, const std::string& file);
 
 /// As a shell takes it.
-std::string quoted(const std::string& word);
+std::string shell_quoted(const std::string& word);
 
 }  // namespace autospmv::tools

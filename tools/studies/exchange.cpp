@@ -9,7 +9,6 @@ namespace autospmv::tools {
 
 namespace {
 
-constexpr double us = 1e6;
 constexpr double gbs = 1e-9;
 
 Json trial_json(const TrialRecord& trial) {

@@ -72,18 +72,18 @@ Json facts_of(const std::vector<const Study*>& studies, const std::vector<StudyR
 
 std::string command_of(const Options& options) {
   std::string text = "autospmv bench";
-  if (options.study) text += " --study " + quoted(*options.study);
+  if (options.study) text += " --study " + shell_quoted(*options.study);
   if (options.claims) text += " --claims";
   if (!options.claims_from.empty()) {
     text += " --claims-from";
-    for (const auto& file : options.claims_from) text += ' ' + quoted(file);
+    for (const auto& file : options.claims_from) text += ' ' + shell_quoted(file);
   } else {
-    text += " --value-type " + quoted(options.value_type);
+    text += " --value-type " + shell_quoted(options.value_type);
     if (options.backend) text += " --backend " + std::string(name_of(*options.backend));
     if (options.most_nnz) text += " --most-nnz " + std::to_string(*options.most_nnz);
   }
-  text += " --html " + quoted(options.html);
-  for (const auto& matrix : options.arguments) text += ' ' + quoted(matrix);
+  text += " --html " + shell_quoted(options.html);
+  for (const auto& matrix : options.arguments) text += ' ' + shell_quoted(matrix);
   return text;
 }
 

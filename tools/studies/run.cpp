@@ -28,7 +28,8 @@ struct Wanted {
 };
 
 /// What stands in for the matrices of the studies' papers, each once.
-std::vector<Wanted> stand_ins(const Studies& studies, std::optional<std::int64_t> most_nnz, std::string& left_out) {
+std::vector<Wanted> wanted_stand_ins(const Studies& studies, std::optional<std::int64_t> most_nnz,
+                                     std::string& left_out) {
   std::vector<Wanted> all;
   for (const auto* study : studies) {
     for (const auto& matrix : study->matrices) {
@@ -51,7 +52,7 @@ std::vector<Wanted> wanted_matrices(const Options& options, const Studies& studi
   for (const auto& source : options.arguments) all.push_back({source, studies});
   if (!all.empty()) return all;
   std::string left_out;
-  all = stand_ins(studies, options.most_nnz, left_out);
+  all = wanted_stand_ins(studies, options.most_nnz, left_out);
   if (!left_out.empty()) {
     make_logger(options.quiet)(LogLevel::warning,
                                "--most-nnz " + std::to_string(*options.most_nnz) + " leaves out " + left_out);
@@ -67,9 +68,9 @@ Options without_database(Options options) {
 }
 
 template <Scalar T>
-class Comparison {
+class Repetition {
  public:
-  Comparison(const Options& options, Studies studies)
+  Repetition(const Options& options, Studies studies)
       : options_(without_database(options)),
         studies_(std::move(studies)),
         wanted_(wanted_matrices(options, studies_)),
@@ -230,7 +231,7 @@ int run_studies(const Options& options) {
   const auto studies = find_studies(options.study.value_or("all"));
   if (options.list_matrices) return list_matrices(options, studies);
   if (!options.claims_from.empty()) return claims_of_files(options, studies);
-  return with_value_type(options.value_type, [&]<class T>() { return Comparison<T>(options, studies).run(); });
+  return with_value_type(options.value_type, [&]<class T>() { return Repetition<T>(options, studies).run(); });
 }
 
 }  // namespace autospmv::tools

@@ -17,8 +17,6 @@
 
 namespace autospmv::tools {
 
-inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
 enum class Role : std::uint8_t {
   own,    ///< proposed by the paper, as published
   tuned,  ///< the same or its descendants of today, by any candidate: narrowed values and columns, stored halves too

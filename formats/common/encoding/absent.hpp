@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/error.hpp"
 #include "core/machine/host_device.hpp"
 
 namespace autospmv::formats {
@@ -30,5 +31,8 @@ template <class T>
 AUTOSPMV_HD constexpr T as_present(T value) {
   return is_absent(value) ? -T{0} : value;
 }
+
+/// Where a place of the matrix is a slot.
+inline Refusal refuse_duplicates() { return {"duplicates: two nonzeros at one place have one slot between them"}; }
 
 }  // namespace autospmv::formats

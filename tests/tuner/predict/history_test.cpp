@@ -17,7 +17,7 @@
 namespace autospmv {
 namespace {
 
-CostModel default_model() { return testing::model_of(testing::gpu_recording()); }
+CostModel recorded_model() { return testing::model_of(testing::gpu_recording()); }
 
 TEST(Distance, CountsParametersThatDiffer) {
   const Params base{{"T", 8}, {"block", 256}};
@@ -33,7 +33,7 @@ TEST(Distance, CountsParametersThatDiffer) {
 TEST(History, KnowsWhatWasMeasuredAtTheSamePlace) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
   const auto device = testing::gpu_recording().device;
-  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto history = testing::history_of<double>(records, device, recorded_model());
   EXPECT_EQ(history->matrices(), records.size());
 
   // As if it were another matrix of the same features.
@@ -66,7 +66,7 @@ TEST(History, KnowsWhatWasMeasuredAtTheSamePlace) {
 TEST(History, AMatrixIsNotPredictedFromItself) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
   const auto device = testing::gpu_recording().device;
-  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto history = testing::history_of<double>(records, device, recorded_model());
   const auto features = features_of_record(records.front().matrix.features);
   const auto near = history->near(*features, records.front().key.pattern);
   for (const auto& neighbour : near.neighbours()) {
@@ -88,7 +88,7 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
   const auto features = features_of_record(record.matrix.features);
   nearest = record.key.pattern.text();
   const History<double> history(testing::points_of<double>(matrices), testing::matrix_among(matrices), trials_of,
-                                testing::gpu_recording().device, default_model());
+                                testing::gpu_recording().device, recorded_model());
   EXPECT_TRUE(read.empty());
   const auto near = history.near(*features, Fingerprint{});
   EXPECT_EQ(read.size(), near.neighbours().size() + 1)
@@ -101,7 +101,7 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
 
 TEST(History, ServesManyThreads) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
-  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, default_model());
+  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, recorded_model());
   std::vector<double> sums(records.size());
   const auto sum_of = [&](std::size_t at) {
     const auto& record = records[at];
@@ -133,7 +133,7 @@ TEST(History, ServesManyThreads) {
 // Else whatever is new would look faster than all that is known.
 TEST(History, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
-  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, default_model());
+  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, recorded_model());
   const auto features = features_of_record(records.front().matrix.features);
   const auto correction = history->near(*features, {}).correction("no such format", {});
   EXPECT_EQ(correction.tier, Tier::model);
@@ -154,7 +154,7 @@ TEST(History, SiblingsCountLessAndSaySo) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
   auto device = testing::gpu_recording().device;
   device.name = "another";
-  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto history = testing::history_of<double>(records, device, recorded_model());
   const auto features = features_of_record(records.front().matrix.features);
   const auto near = history->near(*features, Fingerprint{});
   ASSERT_FALSE(near.neighbours().empty());
@@ -192,7 +192,7 @@ TEST(History, SiblingsGiveTheOrderAndThisDeviceThePlace) {
   }
   own.trials = tried;
   records.push_back(own);
-  const auto history = testing::history_of<double>(records, device, default_model());
+  const auto history = testing::history_of<double>(records, device, recorded_model());
   const auto features = features_of_record(own.matrix.features);
   const auto near = history->near(*features, Fingerprint{});
   EXPECT_EQ(near.devices(), (std::vector<std::string>{device.name, "another"}));
@@ -210,14 +210,14 @@ TEST(History, SiblingsGiveTheOrderAndThisDeviceThePlace) {
 }
 
 TEST(History, WithoutRecordsThereIsOnlyTheModel) {
-  const auto history = testing::history_of<double>({}, testing::gpu_recording().device, default_model());
+  const auto history = testing::history_of<double>({}, testing::gpu_recording().device, recorded_model());
   const auto near = history->near(Features{}, Fingerprint{});
   const auto correction = near.correction("csr_scalar", {});
   EXPECT_EQ(correction.tier, Tier::model);
   EXPECT_EQ(correction.log_time, 0);
   // Of another type of values there are none either.
   const auto records = testing::recorded_matrices(testing::gpu_recording());
-  EXPECT_EQ(testing::history_of<float>(records, testing::gpu_recording().device, default_model())->matrices(), 0U);
+  EXPECT_EQ(testing::history_of<float>(records, testing::gpu_recording().device, recorded_model())->matrices(), 0U);
 }
 
 }  // namespace
