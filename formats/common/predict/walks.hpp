@@ -38,7 +38,12 @@ double sum_over_rows(const Features& features, const OfRow& of_row) {
   double sum = 0;
   for (int bin = 1; bin <= last; ++bin) {
     const double rows = rows_of(bin);
-    if (rows > 0) sum += rows * of_row(scale * typical[static_cast<std::size_t>(bin)]);
+    if (rows == 0) continue;
+    // Rows have whole lengths: where nearly all are of 4, a fiftieth more of them does not take the threads of 5.
+    const double length = scale * typical[static_cast<std::size_t>(bin)];
+    const double shorter = std::max(1.0, std::floor(length));
+    const double longer = length - std::floor(length);
+    sum += rows * ((1 - longer) * of_row(shorter) + longer * of_row(std::floor(length) + 1));
   }
   return sum;
 }
