@@ -199,6 +199,22 @@ TEST(Hdia, TakesEveryMultipleOf32AsAHack) {
   }
 }
 
+// Of one value, and half full at random: a slice has more diagonals than features count, and nearly all have holes.
+TEST(Hdia, IsPredictedSlowWhereDiagonalsHaveHoles) {
+  const auto device = host_device();
+  const auto* hdia = find_format<double>("hdia");
+  const auto work_of_nonzero = [&](const char* spec) {
+    const auto matrix = matrix_of(with_few_values(generate<double>(spec), 1));
+    const auto features = extract_features(data_of(matrix).on(device), device);
+    const auto cost = hdia->predict(features, params_of(*hdia, features, device, {{"constants", 1}}), device);
+    EXPECT_TRUE(cost.admitted()) << cost.reason();
+    return cost->work / static_cast<double>(features.nnz);
+  };
+  const double full = work_of_nonzero("gen:grid2d:300");
+  EXPECT_NEAR(full, 0.075, 0.02);
+  EXPECT_GT(work_of_nonzero("gen:uniform:2048:1024:512"), 4 * full);
+}
+
 TEST(Hdia, TakesColumnsInAnyOrder) {
   const auto sorted = generate<double>("gen:fem:6:3");
   auto source = sorted;

@@ -95,7 +95,11 @@ class Hdia final : public Format<T> {
       }
     } else {
       const auto nnz = static_cast<double>(features.nnz);
-      cost.work = (constants ? 0.075 : 0.12) * nnz;
+      // Where slices have more diagonals than are counted, there may be as many as fit.
+      const bool uncounted = features.slice_diagonals_mean > static_cast<double>(slice_diagonals_cap);
+      const double walked = uncounted ? std::max(diagonals, most_diagonals(features, hack)) : diagonals;
+      const double empty = std::max(0.0, walked * static_cast<double>(features.rows) - nnz);
+      cost.work = constants ? 0.075 * nnz + 0.3 * empty : 0.12 * nnz;
       cost.conversion = 3.2;
     }
     return cost;
