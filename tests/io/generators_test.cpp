@@ -53,7 +53,7 @@ std::int64_t full_precision_values(const HostCsr<double>& matrix) {
                        [](double value) { return static_cast<double>(static_cast<float>(value)) != value; });
 }
 
-std::string error_of(const std::string& spec) {
+std::string refusal_of_generator(const std::string& spec) {
   try {
     generate<double>(spec);
   } catch (const InvalidArgument& error) {
@@ -249,29 +249,30 @@ TEST(Generators, SeedsMatter) {
 }
 
 TEST(Generators, BadSpecsNameTheSpecAndTheUsage) {
-  EXPECT_EQ(error_of("pde:5"), "pde:5: not a generator; usage: gen:KIND:ARGS");
-  EXPECT_EQ(error_of("gen:"),
+  EXPECT_EQ(refusal_of_generator("pde:5"), "pde:5: not a generator; usage: gen:KIND:ARGS");
+  EXPECT_EQ(refusal_of_generator("gen:"),
             "gen:: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded, twin; "
             "usage: gen:KIND:ARGS");
-  EXPECT_EQ(error_of("gen:pde"), "gen:pde: too few arguments; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:"), "gen:pde:: '' is not an integer of at least 1; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:0"), "gen:pde:0: '0' is not an integer of at least 1; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:5x"), "gen:pde:5x: '5x' is not an integer of at least 1; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:5:6"), "gen:pde:5:6: too many arguments; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:99999999999999999999"),
+  EXPECT_EQ(refusal_of_generator("gen:pde"), "gen:pde: too few arguments; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:"), "gen:pde:: '' is not an integer of at least 1; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:0"), "gen:pde:0: '0' is not an integer of at least 1; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:5x"), "gen:pde:5x: '5x' is not an integer of at least 1; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:5:6"), "gen:pde:5:6: too many arguments; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:99999999999999999999"),
             "gen:pde:99999999999999999999: '99999999999999999999' is not an integer of at least 1; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:banded:5:-1"),
+  EXPECT_EQ(refusal_of_generator("gen:banded:5:-1"),
             "gen:banded:5:-1: '-1' is not an integer of at least 0; usage: gen:banded:N:HALF_BANDWIDTH");
-  EXPECT_EQ(error_of("gen:uniform:5:5:6"),
+  EXPECT_EQ(refusal_of_generator("gen:uniform:5:5:6"),
             "gen:uniform:5:5:6: a row has no more nonzeros than columns; usage: gen:uniform:ROWS:COLS:NPR[:SEED]");
 }
 
 TEST(Generators, ErrorsAreOneLineWhateverTheSpecHolds) {
   EXPECT_EQ(
-      error_of("gen:p\nde:5"),
+      refusal_of_generator("gen:p\nde:5"),
       "gen:p\\x0ade:5: no generator of this name; there are pde, fem, grid2d, rmat, uniform, circuit, dense, banded, "
       "twin; usage: gen:KIND:ARGS");
-  EXPECT_EQ(error_of("gen:pde:\xff"), "gen:pde:\\xff: '\\xff' is not an integer of at least 1; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:\xff"),
+            "gen:pde:\\xff: '\\xff' is not an integer of at least 1; usage: gen:pde:N");
 }
 
 TEST(Generators, TakeNoMoreThanTheyMay) {
@@ -280,15 +281,16 @@ TEST(Generators, TakeNoMoreThanTheyMay) {
 }
 
 TEST(Generators, ImpossibleSizesAreRefused) {
-  EXPECT_EQ(error_of("gen:pde:1291"), "gen:pde:1291: more than 2^31 - 1 rows or columns; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:pde:9000000000000000000"),
+  EXPECT_EQ(refusal_of_generator("gen:pde:1291"), "gen:pde:1291: more than 2^31 - 1 rows or columns; usage: gen:pde:N");
+  EXPECT_EQ(refusal_of_generator("gen:pde:9000000000000000000"),
             "gen:pde:9000000000000000000: more than 2^31 - 1 rows or columns; usage: gen:pde:N");
-  EXPECT_EQ(error_of("gen:rmat:31"),
+  EXPECT_EQ(refusal_of_generator("gen:rmat:31"),
             "gen:rmat:31: more than 2^31 - 1 rows or columns; usage: gen:rmat:SCALE[:EDGES_PER_ROW[:SEED]]");
-  EXPECT_EQ(error_of("gen:dense:2000000"), "gen:dense:2000000: more than 2^40 nonzeros; usage: gen:dense:N[:M]");
-  EXPECT_EQ(error_of("gen:fem:2:4000000000000000000"),
+  EXPECT_EQ(refusal_of_generator("gen:dense:2000000"),
+            "gen:dense:2000000: more than 2^40 nonzeros; usage: gen:dense:N[:M]");
+  EXPECT_EQ(refusal_of_generator("gen:fem:2:4000000000000000000"),
             "gen:fem:2:4000000000000000000: more than 2^31 - 1 rows or columns; usage: gen:fem:N:U");
-  const auto too_large = error_of("gen:dense:1000000");
+  const auto too_large = refusal_of_generator("gen:dense:1000000");
   EXPECT_NE(too_large.find("needs 12000 GB, there is room for"), std::string::npos) << too_large;
 }
 
