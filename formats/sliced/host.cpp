@@ -6,6 +6,7 @@
 #include "core/machine/parallel.hpp"
 #include "formats/common/host/pack.hpp"
 #include "formats/common/host/packed_row.hpp"
+#include "formats/common/host/read_ahead.hpp"
 #include "formats/common/host/row_partition.hpp"
 #include "formats/common/host/row_sum.hpp"
 #include "formats/common/host/versions.hpp"
@@ -31,6 +32,12 @@ constexpr int least_lanes = 8;
 
 std::int64_t lanes_of(std::int64_t slice_rows) { return slice_rows % most_lanes == 0 ? most_lanes : least_lanes; }
 
+// Others are multiplied row by row.
+template <class T>
+bool is_in_groups(const SlicedMatrix<T>& sliced) {
+  return sliced.slice_rows > 1 && sliced.layout.threads == 1;
+}
+
 // `lanes` neighbouring lanes of a slice.
 template <int lanes, class T, class Columns, class Values>
 struct LaneGroup {
@@ -49,47 +56,84 @@ struct LaneGroup {
     return lengths == nullptr ? column(c, lane) >= 0 : c < lengths[lane];
   }
 
-  // Chunks without padding. They come first, and where rows were sorted few others follow.
-  [[nodiscard]] AUTOSPMV_INLINE std::int64_t full_chunks() const {
-    std::int64_t full = chunks;
-    if (lengths != nullptr) {
-      for (int lane = 0; lane < lanes; ++lane) full = std::min<std::int64_t>(full, lengths[lane]);
-      return full;
-    }
-    const auto padded = [&](std::int64_t c) {
-      std::int32_t signs = 0;
-      for (int lane = 0; lane < lanes; ++lane) signs |= column(c, lane);
-      return signs < 0;
-    };
-    while (full > 0 && padded(full - 1)) --full;
-    return full;
-  }
+  // Sums of the lanes, in registers as long as most of them have entries left.
+  using Vector = typename Pack<T>::Vector;
+  using Sums = Vector[lanes / Pack<T>::size];
 
-  AUTOSPMV_INLINE void add_full(std::int64_t full, const T* x, T* sum) const {
-    constexpr int width = Pack<T>::size;
-    constexpr int packs = lanes / width;
-    typename Pack<T>::Vector sums[packs] = {};
+  template <bool ahead>
+  AUTOSPMV_INLINE void add_full(std::int64_t full, const T* x, Sums& sums) const {
     for (std::int64_t c = 0; c < full; ++c) {
-      for (int p = 0; p < packs; ++p) {
-        Pack<T> value_pack;
-        Pack<T> x_pack;
-        value_pack.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return value(c, p * width + i); });
-        x_pack.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
-        sums[p] += value_pack.elements * x_pack.elements;
+      if constexpr (ahead) {
+        read_ahead(values, slot + c * stride, lanes);
+        read_ahead(columns, slot + c * stride, lanes);
+      }
+      for (int p = 0; p < lanes / width; ++p) {
+        Pack<T> element;
+        element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
+        sums[p] += values_at(c, p).elements * element.elements;
       }
     }
-    std::memcpy(sum, sums, sizeof sums);
   }
 
-  AUTOSPMV_INLINE void add_padded(std::int64_t full, const T* x, T* sum) const {
-    int last = lanes;
-    for (std::int64_t c = full; c < chunks; ++c) {
-      // Rows sorted by length end from the last one on.
-      while (last > 0 && !holds(c, last - 1)) --last;
-      for (int lane = 0; lane < last; ++lane) {
-        if (holds(c, lane)) sum[lane] += value(c, lane) * x[column(c, lane)];
+  // The first chunks with padding, whatever each lane has of them: what a processor does not have to guess takes least.
+  // Says where the others begin.
+  AUTOSPMV_INLINE std::int64_t add_padded(std::int64_t first, const T* x, Sums& sums) const {
+    const auto last = std::min(chunks, first + most_in_packs);
+    for (auto c = first; c < last; ++c) {
+#pragma GCC unroll 4
+      for (int p = 0; p < lanes / width; ++p) {
+        Pack<T> element;  // any where there is none
+        element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[zero_for_padding(column(c, p * width + i))]; });
+        Pack<T> product{values_at(c, p).elements * element.elements};
+        product.drop(marks_at(c, p));
+        sums[p] += product.elements;
       }
     }
+    return last;
+  }
+
+  // Those of the few longest lanes. Not inlined, and of a copy: whatever it keeps is in nobody's way.
+  __attribute__((noinline)) static void add_rest(LaneGroup group, std::int64_t first, const T* x, T* sum) {
+    int last = lanes;
+    for (auto c = first; c < group.chunks; ++c) {
+      // Rows sorted by length end from the last one on.
+      while (last > 0 && !group.holds(c, last - 1)) --last;
+      for (int lane = 0; lane < last; ++lane) {
+        if (group.holds(c, lane)) sum[lane] += group.value(c, lane) * x[group.column(c, lane)];
+      }
+    }
+  }
+
+ private:
+  static constexpr int width = Pack<T>::size;
+  static constexpr std::int64_t most_in_packs = 8;
+  using Marks = Pack<std::int32_t, width>;
+
+  // One by one: of a vector of them it would take longer to take them out.
+  [[nodiscard]] static AUTOSPMV_INLINE std::int32_t zero_for_padding(std::int32_t column) {
+#if defined(__GNUC__)
+    asm("" : "+r"(column));
+#endif
+    return std::max(0, column);
+  }
+
+  // Negative where a lane has no entry left. Read apart from the columns, for the same reason.
+  [[nodiscard]] AUTOSPMV_INLINE Marks marks_at(std::int64_t c, int pack) const {
+    Marks marks;
+    if (lengths != nullptr) {
+      marks.load(lengths + pack * width);
+      marks.elements -= static_cast<std::int32_t>(c) + 1;
+    } else if constexpr (std::is_same_v<Columns, FullColumns>) {
+      marks.load(columns.columns + slot + c * stride + pack * width);
+    } else {
+      marks.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return column(c, pack * width + i); });
+    }
+    return marks;
+  }
+  [[nodiscard]] AUTOSPMV_INLINE Pack<T> values_at(std::int64_t c, int pack) const {
+    Pack<T> pack_of;
+    pack_of.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return value(c, pack * width + i); });
+    return pack_of;
   }
 };
 
@@ -99,10 +143,27 @@ AUTOSPMV_INLINE void store(const SlicedMatrix<T>& sliced, std::int64_t position,
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
+// The same of neighbouring lanes.
+template <int lanes, class T>
+AUTOSPMV_INLINE void store_lanes(const SlicedMatrix<T>& sliced, std::int64_t position, const T* sum, T alpha, T beta,
+                                 T* y) {
+  const auto* const order = sliced.row_order.data() + (sliced.row_order.empty() ? 0 : position);
+  if (position + lanes > sliced.rows || beta != T{0}) {
+    const auto last = std::min<std::int64_t>(lanes, sliced.rows - position);
+    for (std::int64_t lane = 0; lane < last; ++lane) store(sliced, position + lane, sum[lane], alpha, beta, y);
+  } else if (sliced.row_order.empty()) {
+    for (int lane = 0; lane < lanes; ++lane) y[position + lane] = alpha * sum[lane];
+  } else {
+    for (int lane = 0; lane < lanes; ++lane) y[order[lane]] = alpha * sum[lane];
+  }
+}
+
 // The groups of lanes, over all slices.
 template <int lanes, class T, class Columns, class Values>
 AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share slices,
                                      Share groups, T alpha, const T* x, T beta, T* y) {
+  using Group = LaneGroup<lanes, T, Columns, Values>;
+  const bool ahead = is_read_ahead(sliced.columns.bytes() + sliced.values.bytes());
   values.open();
   for (auto slice = slices.first; slice < slices.last; ++slice) {
     columns.open(slice);
@@ -112,14 +173,21 @@ AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns colu
       const auto position = slice * sliced.slice_rows + first;
       if (position >= sliced.rows) break;
       const std::int32_t* lengths = sliced.lengths.empty() ? nullptr : sliced.lengths.data() + position;
-      const LaneGroup<lanes, T, Columns, Values> group{
-          columns, values, chunk * sliced.slice_rows + first, chunks, sliced.slice_rows, lengths};
+      const Group group{columns, values, chunk * sliced.slice_rows + first, chunks, sliced.slice_rows, lengths};
+      typename Group::Sums sums;
+      for (auto& pack : sums) pack = typename Group::Vector{};
+      const std::int64_t full = sliced.full_chunks[static_cast<std::size_t>(position / lanes)];
+      if (ahead) {
+        group.template add_full<true>(full, x, sums);
+      } else {
+        group.template add_full<false>(full, x, sums);
+      }
+      const auto rest = group.add_padded(full, x, sums);
       T sum[lanes];
-      const auto full = group.full_chunks();
-      group.add_full(full, x, sum);
-      group.add_padded(full, x, sum);
-      const auto last = std::min<std::int64_t>(lanes, sliced.rows - position);
-      for (std::int64_t lane = 0; lane < last; ++lane) store(sliced, position + lane, sum[lane], alpha, beta, y);
+      for (int p = 0; p < lanes / Pack<T>::size; ++p) Pack<T>{sums[p]}.store(sum + p * Pack<T>::size);
+      if (rest < chunks) [[unlikely]]
+        Group::add_rest(group, rest, x, sum);
+      store_lanes<lanes>(sliced, position, sum, alpha, beta, y);
     }
   }
 }
@@ -231,17 +299,28 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window) {
 
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
-  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+  const bool in_groups = is_in_groups(sliced);
+  const auto group_rows = in_groups ? lanes_of(sliced.slice_rows) : sliced.slice_rows;
+  const auto groups = sliced.slice_rows / group_rows;
+  if (in_groups) sliced.full_chunks = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * groups), Place{});
+  auto* const full = sliced.full_chunks.data();
+  const auto cap = sliced.layout.width_cap;
+  with_offsets(matrix.row_ptr, [&, full](const auto* row_ptr) {
     parallel_for(
         sliced.slices,
-        [&](std::int64_t slice) {
-          const auto first = slice * sliced.slice_rows;
-          const auto last = std::min(matrix.rows, first + sliced.slice_rows);
+        [&, full](std::int64_t slice) {
           std::int64_t longest = 0;
-          for (auto position = first; position < last; ++position) {
-            longest = std::max(longest, row_length(row_ptr, row_at(sliced, position)));
+          for (auto group = slice * groups; group < (slice + 1) * groups; ++group) {
+            const auto first = group * group_rows;
+            const auto last = std::min(matrix.rows, first + group_rows);
+            std::int64_t shortest = last == first + group_rows ? cap : 0;
+            for (auto position = first; position < last; ++position) {
+              const auto length = std::min(cap, row_length(row_ptr, row_at(sliced, position)));
+              longest = std::max(longest, length);
+              shortest = std::min(shortest, length);
+            }
+            if (full != nullptr) full[group] = static_cast<std::int32_t>(shortest);
           }
-          longest = std::min(longest, sliced.layout.width_cap);
           const auto chunks = (longest + sliced.layout.threads - 1) / sliced.layout.threads;
           sliced.slice_chunks[static_cast<std::size_t>(slice)] = static_cast<std::int32_t>(chunks);
         },

@@ -54,6 +54,7 @@ struct SlicedMatrix {
   Array<std::int32_t> slice_chunks;  ///< slices + 1 offsets, in chunks of C x T slots
   Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
   Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
+  Array<std::int32_t> full_chunks;   ///< on the host, of lanes that are multiplied at once: the first without padding
   EncodedColumns columns;            ///< one a slot
   EncodedValues<T> values;
 
@@ -62,7 +63,8 @@ struct SlicedMatrix {
   [[nodiscard]] bool refresh(const CsrView<T>& matrix, Place place, Stream stream);
   [[nodiscard]] bool takes_any_values() const { return values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const {
-    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + columns.bytes() + values.bytes();
+    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + full_chunks.bytes() + columns.bytes() +
+           values.bytes();
   }
 };
 

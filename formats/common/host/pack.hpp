@@ -42,6 +42,11 @@ struct Pack {
     elements = (Vector)((Bits)elements & kept);
   }
 
+  /// The same of those whose mark is negative.
+  AUTOSPMV_INLINE void drop(const Pack<std::int32_t, Size>& marks) {
+    elements = (Vector)((Bits)elements & (__builtin_convertvector(marks.elements, Bits) >= 0));
+  }
+
   [[nodiscard]] AUTOSPMV_INLINE T sum() const {
     T sums[Size];
     std::memcpy(sums, &elements, sizeof elements);

@@ -1,0 +1,58 @@
+// Entries of a matrix that a product on the host is about to read.
+#pragma once
+
+#include <cstdint>
+
+#include "core/machine/simd.hpp"
+#include "formats/common/encoding/encoding.hpp"
+
+namespace autospmv::formats {
+
+/// Whether to ask for entries ahead, where a product reads so many bytes of them. A processor that reads arrays in
+/// order fetches them ahead by itself, but not past the end of a page, and only so far: of what no cache near it holds,
+/// it waits for some. What a cache holds comes soon enough, and to ask for it takes time as well.
+inline bool is_read_ahead(std::int64_t bytes) {
+  constexpr std::int64_t most_in_caches = std::int64_t{5} << 20;
+  return bytes > most_in_caches;
+}
+
+namespace detail {
+
+// Some pages ahead of what is read, or as much as comes from memory meanwhile.
+inline constexpr std::int64_t entries_ahead = 512;
+
+template <class V>
+AUTOSPMV_INLINE void read_ahead(const V* first, std::int64_t count) {
+  constexpr std::int64_t line = 64;
+  constexpr std::int64_t size = sizeof(V);
+  // There need be nothing: then nothing happens.
+  const auto address = reinterpret_cast<std::uintptr_t>(first) + entries_ahead * size;
+  for (std::int64_t i = 0; i < count * size; i += line) __builtin_prefetch(reinterpret_cast<const void*>(address + i));
+}
+
+}  // namespace detail
+
+/// Asks for what comes a while after the entries [slot, slot + count).
+template <class T>
+AUTOSPMV_INLINE void read_ahead(const FullValues<T>& values, std::int64_t slot, std::int64_t count) {
+  detail::read_ahead(values.values + slot, count);
+}
+template <class T>
+AUTOSPMV_INLINE void read_ahead(const NarrowValues<T>& values, std::int64_t slot, std::int64_t count) {
+  detail::read_ahead(values.values + slot, count);
+}
+template <class T>
+AUTOSPMV_INLINE void read_ahead(const DictionaryValues<T>& values, std::int64_t slot, std::int64_t count) {
+  detail::read_ahead(values.indices + slot, count);
+}
+template <class T>
+AUTOSPMV_INLINE void read_ahead(const OneValue<T>& /*value*/, std::int64_t /*slot*/, std::int64_t /*count*/) {}
+AUTOSPMV_INLINE void read_ahead(const FullColumns& columns, std::int64_t slot, std::int64_t count) {
+  detail::read_ahead(columns.columns + slot, count);
+}
+template <class Distance>
+AUTOSPMV_INLINE void read_ahead(const NearColumns<Distance>& columns, std::int64_t slot, std::int64_t count) {
+  detail::read_ahead(columns.distances + slot, count);
+}
+
+}  // namespace autospmv::formats
