@@ -143,54 +143,94 @@ AUTOSPMV_INLINE void store(const SlicedMatrix<T>& sliced, std::int64_t position,
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
-// The same of neighbouring lanes.
-template <int lanes, class T>
-AUTOSPMV_INLINE void store_lanes(const SlicedMatrix<T>& sliced, std::int64_t position, const T* sum, T alpha, T beta,
-                                 T* y) {
-  const auto* const order = sliced.row_order.data() + (sliced.row_order.empty() ? 0 : position);
-  if (position + lanes > sliced.rows || beta != T{0}) {
-    const auto last = std::min<std::int64_t>(lanes, sliced.rows - position);
-    for (std::int64_t lane = 0; lane < last; ++lane) store(sliced, position + lane, sum[lane], alpha, beta, y);
-  } else if (sliced.row_order.empty()) {
-    for (int lane = 0; lane < lanes; ++lane) y[position + lane] = alpha * sum[lane];
-  } else {
-    for (int lane = 0; lane < lanes; ++lane) y[order[lane]] = alpha * sum[lane];
-  }
-}
-
 // The groups of lanes, over all slices.
 template <int lanes, class T, class Columns, class Values>
-AUTOSPMV_INLINE void multiply_groups(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share slices,
-                                     Share groups, T alpha, const T* x, T beta, T* y) {
-  using Group = LaneGroup<lanes, T, Columns, Values>;
-  const bool ahead = is_read_ahead(sliced.columns.bytes() + sliced.values.bytes());
-  values.open();
-  for (auto slice = slices.first; slice < slices.last; ++slice) {
-    columns.open(slice);
-    const std::int64_t chunk = sliced.slice_chunks[static_cast<std::size_t>(slice)];
-    const std::int64_t chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - chunk;
-    for (auto first = groups.first * lanes; first < groups.last * lanes; first += lanes) {
-      const auto position = slice * sliced.slice_rows + first;
-      if (position >= sliced.rows) break;
-      const std::int32_t* lengths = sliced.lengths.empty() ? nullptr : sliced.lengths.data() + position;
-      const Group group{columns, values, chunk * sliced.slice_rows + first, chunks, sliced.slice_rows, lengths};
-      typename Group::Sums sums;
-      for (auto& pack : sums) pack = typename Group::Vector{};
-      const std::int64_t full = sliced.full_chunks[static_cast<std::size_t>(position / lanes)];
-      if (ahead) {
-        group.template add_full<true>(full, x, sums);
-      } else {
-        group.template add_full<false>(full, x, sums);
+class LaneGroups {
+ public:
+  LaneGroups(const SlicedMatrix<T>& sliced, Columns columns, Values values)
+      : columns_(columns),
+        values_(values),
+        rows_(sliced.rows),
+        slice_rows_(sliced.slice_rows),
+        slice_chunks_(sliced.slice_chunks.data()),
+        full_chunks_(sliced.full_chunks.data()),
+        lengths_(sliced.lengths.empty() ? nullptr : sliced.lengths.data()),
+        order_(sliced.row_order.empty() ? nullptr : sliced.row_order.data()),
+        ahead_(is_read_ahead(sliced.columns.bytes() + sliced.values.bytes())) {
+    values_.open();
+  }
+
+  // By value: what is stored through y could change what a reference refers to, for all that a compiler knows.
+  AUTOSPMV_INLINE static void multiply(LaneGroups all, Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
+    for (auto slice = slices.first; slice < slices.last; ++slice) {
+      all.columns_.open(slice);
+      const std::int64_t chunk = all.slice_chunks_[slice];
+      const std::int64_t chunks = all.slice_chunks_[slice + 1] - chunk;
+      auto position = slice * all.slice_rows_ + groups.first * lanes;
+      auto slot = chunk * all.slice_rows_ + groups.first * lanes;
+      const auto end = std::min(all.rows_, slice * all.slice_rows_ + groups.last * lanes);
+      for (; position < end; position += lanes, slot += lanes) {
+        all.multiply_group(position, slot, chunks, alpha, x, beta, y);
       }
-      const auto rest = group.add_padded(full, x, sums);
-      T sum[lanes];
-      for (int p = 0; p < lanes / Pack<T>::size; ++p) Pack<T>{sums[p]}.store(sum + p * Pack<T>::size);
-      if (rest < chunks) [[unlikely]]
-        Group::add_rest(group, rest, x, sum);
-      store_lanes<lanes>(sliced, position, sum, alpha, beta, y);
     }
   }
-}
+
+ private:
+  using Group = LaneGroup<lanes, T, Columns, Values>;
+  static constexpr int width = Pack<T>::size;
+
+  AUTOSPMV_INLINE void multiply_group(std::int64_t position, std::int64_t slot, std::int64_t chunks, T alpha,
+                                      const T* x, T beta, T* y) const {
+    const auto* const lengths = lengths_ == nullptr ? nullptr : lengths_ + position;
+    const Group group{columns_, values_, slot, chunks, slice_rows_, lengths};
+    typename Group::Sums sums;
+    for (auto& pack : sums) pack = typename Group::Vector{};
+    const std::int64_t full = full_chunks_[static_cast<std::uint64_t>(position) / lanes];
+    if (ahead_) {
+      group.template add_full<true>(full, x, sums);
+    } else {
+      group.template add_full<false>(full, x, sums);
+    }
+    const auto rest = group.add_padded(full, x, sums);
+    if (rest < chunks) [[unlikely]] {
+      T sum[lanes];
+      std::memcpy(sum, sums, sizeof sum);
+      Group::add_rest(group, rest, x, sum);
+      std::memcpy(sums, sum, sizeof sum);
+    }
+    store(position, sums, alpha, beta, y);
+  }
+
+  // Side by side where their rows are.
+  AUTOSPMV_INLINE void store(std::int64_t position, const typename Group::Sums& sums, T alpha, T beta, T* y) const {
+    const bool overwrites_all = position + lanes <= rows_ && beta == T{0};
+    if (overwrites_all && order_ == nullptr) {
+      for (int p = 0; p < lanes / width; ++p) Pack<T>{alpha * sums[p]}.store(y + position + p * width);
+      return;
+    }
+    T sum[lanes];
+    for (int p = 0; p < lanes / width; ++p) Pack<T>{alpha * sums[p]}.store(sum + p * width);
+    if (overwrites_all) {
+      for (int lane = 0; lane < lanes; ++lane) y[order_[position + lane]] = sum[lane];
+      return;
+    }
+    const auto last = std::min<std::int64_t>(lanes, rows_ - position);
+    for (std::int64_t lane = 0; lane < last; ++lane) {
+      T& to = y[order_ == nullptr ? position + lane : order_[position + lane]];
+      to = beta == T{0} ? sum[lane] : sum[lane] + beta * to;
+    }
+  }
+
+  Columns columns_;
+  Values values_;
+  std::int64_t rows_;
+  std::int64_t slice_rows_;
+  const std::int32_t* slice_chunks_;
+  const std::int32_t* full_chunks_;
+  const std::int32_t* lengths_;  // nullptr: padding is marked
+  const std::int32_t* order_;    // nullptr: each row is at its own position
+  bool ahead_;
+};
 
 // Slices of one row: CSR in another order of rows, without padding.
 template <class T, class Columns, class Values>
@@ -259,9 +299,11 @@ AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Column
       }
     }
   } else if (lanes_of(sliced.slice_rows) == most_lanes) {
-    multiply_groups<most_lanes>(sliced, columns, values, slices, groups, alpha, x, beta, y);
+    using Groups = LaneGroups<most_lanes, T, Columns, Values>;
+    Groups::multiply(Groups(sliced, columns, values), slices, groups, alpha, x, beta, y);
   } else {
-    multiply_groups<least_lanes>(sliced, columns, values, slices, groups, alpha, x, beta, y);
+    using Groups = LaneGroups<least_lanes, T, Columns, Values>;
+    Groups::multiply(Groups(sliced, columns, values), slices, groups, alpha, x, beta, y);
   }
 }
 
