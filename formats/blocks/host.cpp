@@ -10,6 +10,7 @@
 #include "core/search.hpp"
 #include "formats/blocks/convert.hpp"
 #include "formats/common/encoding/absent.hpp"
+#include "formats/common/host/read_ahead.hpp"
 #include "formats/common/host/row_partition.hpp"
 #include "formats/common/kernels/dispatch.hpp"
 
@@ -235,8 +236,8 @@ struct Rows {
 
 // `Lanes` neighbouring block rows of a slice, their sums in registers.
 template <int R, int Bytes, int Lanes, class T>
-AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t slice, std::int64_t lane, T alpha,
-                                    const T* x, T beta, T* y) {
+AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t slice, std::int64_t lane, bool ahead,
+                                    T alpha, const T* x, T beta, T* y) {
   const std::int64_t c = blocks.layout.c;
   const auto start = static_cast<std::int64_t>(blocks.slice_chunks.data()[slice]);
   const auto chunks = blocks.slice_chunks.data()[slice + 1] - start;
@@ -245,6 +246,7 @@ AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t s
   const auto* values = blocks.values.full.data() + start * c * stride + lane * R;
   Rows<R, Bytes, T> rows[Lanes];
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (ahead) read_ahead(values, c * stride);
     for (int l = 0; l < Lanes; ++l) {
       const auto first = columns[l] * c;
       const auto width = columns[l] < 0 ? 0 : std::min(c, blocks.cols - first);
@@ -267,13 +269,15 @@ template <int R, int Bytes, class T>
 AUTOSPMV_INLINE void multiply_slices(const BlockMatrix<T>& blocks, Share slices, Share lanes, T alpha, const T* x,
                                      T beta, T* y) {
   constexpr int together = 4;
+  // Of longer slices the lanes beside these lie between a chunk and the next.
+  const bool ahead = blocks.slice <= together && is_read_ahead(blocks.values.full.bytes());
   for (auto slice = slices.first; slice < slices.last; ++slice) {
     if (blocks.slice == 1) {
-      multiply_lanes<R, Bytes, 1>(blocks, slice, 0, alpha, x, beta, y);
+      multiply_lanes<R, Bytes, 1>(blocks, slice, 0, ahead, alpha, x, beta, y);
       continue;
     }
     for (auto lane = lanes.first; lane < lanes.last; lane += together) {
-      multiply_lanes<R, Bytes, together>(blocks, slice, lane, alpha, x, beta, y);
+      multiply_lanes<R, Bytes, together>(blocks, slice, lane, ahead, alpha, x, beta, y);
     }
   }
 }

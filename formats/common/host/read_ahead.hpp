@@ -16,13 +16,11 @@ inline bool is_read_ahead(std::int64_t bytes) {
   return bytes > most_in_caches;
 }
 
-namespace detail {
-
-// Some pages ahead of what is read, or as much as comes from memory meanwhile.
-inline constexpr std::int64_t entries_ahead = 512;
-
+/// Asks for what comes a while after `count` elements of an array.
 template <class V>
 AUTOSPMV_INLINE void read_ahead(const V* first, std::int64_t count) {
+  // So many take as long as memory does.
+  constexpr std::int64_t entries_ahead = 512;
   constexpr std::int64_t line = 64;
   constexpr std::int64_t size = sizeof(V);
   // There need be nothing: then nothing happens.
@@ -30,29 +28,27 @@ AUTOSPMV_INLINE void read_ahead(const V* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count * size; i += line) __builtin_prefetch(reinterpret_cast<const void*>(address + i));
 }
 
-}  // namespace detail
-
-/// Asks for what comes a while after the entries [slot, slot + count).
+/// The same of the slots [slot, slot + count).
 template <class T>
 AUTOSPMV_INLINE void read_ahead(const FullValues<T>& values, std::int64_t slot, std::int64_t count) {
-  detail::read_ahead(values.values + slot, count);
+  read_ahead(values.values + slot, count);
 }
 template <class T>
 AUTOSPMV_INLINE void read_ahead(const NarrowValues<T>& values, std::int64_t slot, std::int64_t count) {
-  detail::read_ahead(values.values + slot, count);
+  read_ahead(values.values + slot, count);
 }
 template <class T>
 AUTOSPMV_INLINE void read_ahead(const DictionaryValues<T>& values, std::int64_t slot, std::int64_t count) {
-  detail::read_ahead(values.indices + slot, count);
+  read_ahead(values.indices + slot, count);
 }
 template <class T>
 AUTOSPMV_INLINE void read_ahead(const OneValue<T>& /*value*/, std::int64_t /*slot*/, std::int64_t /*count*/) {}
 AUTOSPMV_INLINE void read_ahead(const FullColumns& columns, std::int64_t slot, std::int64_t count) {
-  detail::read_ahead(columns.columns + slot, count);
+  read_ahead(columns.columns + slot, count);
 }
 template <class Distance>
 AUTOSPMV_INLINE void read_ahead(const NearColumns<Distance>& columns, std::int64_t slot, std::int64_t count) {
-  detail::read_ahead(columns.distances + slot, count);
+  read_ahead(columns.distances + slot, count);
 }
 
 }  // namespace autospmv::formats
