@@ -13,8 +13,6 @@ namespace {
 
 static_assert(sizeof(MKL_INT) == sizeof(int), "the interface of 32-bit indices");
 
-constexpr int expected_calls = 1000000;
-
 void check(sparse_status_t status, const char* call) {
   if (status != SPARSE_STATUS_SUCCESS) {
     throw Error(std::string("MKL: ") + call + " returns " + std::to_string(static_cast<int>(status)));

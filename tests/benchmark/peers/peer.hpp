@@ -17,6 +17,9 @@
 
 namespace autospmv::benchmark {
 
+/// What those are told who ask how many products there will be.
+inline constexpr int expected_calls = 1000000;
+
 /// y = A x by such a library, after all the preparation that it offers.
 template <class T>
 class PeerProduct {
