@@ -86,7 +86,10 @@ class SlicedFormat : public Format<T> {
   static double work_on_host(const Features& features, const SlicedLayout& layout) {
     const double read = slots_read(features, layout);
     double work = work_of_decoding(read, layout.column_bits, value_bits_of<T>(layout.value_bits));
-    if (layout.sort_window >= features.rows && layout.sort_window > 1) work += work_of_far_rows(features);
+    if (layout.sort_window >= features.rows && layout.sort_window > 1) {
+      // Slices read rows ahead.
+      work += (layout.slice_rows == 1 ? 1 : 0.3) * work_of_far_rows(features);
+    }
     if (layout.slice_rows == 1) {
       // Rows in the order of their lengths, where few ends are not foreseen.
       const bool in_packs =
@@ -105,7 +108,7 @@ class SlicedFormat : public Format<T> {
         layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
     const double arrays = layout.value_bits == 0 ? 1 : 2;
     const LoopWork loop = layout.slice_rows == 0 ? LoopWork{.entry = arrays * (0.2 + 0.015 * pages)}
-                                                 : LoopWork{0.075, layout.sort_window > 1 ? 1.3 : 0.8};
+                                                 : LoopWork{0.075, layout.sort_window > 1 ? 1.0 : 0.5};
     return work + work_of_slots(features, read, loop);
   }
 
