@@ -92,7 +92,7 @@ struct LaneGroup {
     return last;
   }
 
-  // Those of the few longest lanes. Not inlined, and of a copy: whatever it keeps is in nobody's way.
+  // What is left to the few longest lanes. Not inlined, and of a copy, so that it takes no registers from the others.
   __attribute__((noinline)) static void add_rest(LaneGroup group, std::int64_t first, const T* x, T* sum) {
     int last = lanes;
     for (auto c = first; c < group.chunks; ++c) {
@@ -143,7 +143,8 @@ AUTOSPMV_INLINE void store(const SlicedMatrix<T>& sliced, std::int64_t position,
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 
-// The groups of lanes, over all slices.
+// The groups of lanes, over all slices. Of what is stored through y a compiler has to believe that it changes whatever
+// is reached by a reference: this holds all that a product asks of the matrix.
 template <int lanes, class T, class Columns, class Values>
 class LaneGroups {
  public:
@@ -160,17 +161,16 @@ class LaneGroups {
     values_.open();
   }
 
-  // By value: what is stored through y could change what a reference refers to, for all that a compiler knows.
-  AUTOSPMV_INLINE static void multiply(LaneGroups all, Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
+  AUTOSPMV_INLINE void multiply(Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
     for (auto slice = slices.first; slice < slices.last; ++slice) {
-      all.columns_.open(slice);
-      const std::int64_t chunk = all.slice_chunks_[slice];
-      const std::int64_t chunks = all.slice_chunks_[slice + 1] - chunk;
-      auto position = slice * all.slice_rows_ + groups.first * lanes;
-      auto slot = chunk * all.slice_rows_ + groups.first * lanes;
-      const auto end = std::min(all.rows_, slice * all.slice_rows_ + groups.last * lanes);
+      columns_.open(slice);
+      const std::int64_t chunk = slice_chunks_[slice];
+      const std::int64_t chunks = slice_chunks_[slice + 1] - chunk;
+      auto position = slice * slice_rows_ + groups.first * lanes;
+      auto slot = chunk * slice_rows_ + groups.first * lanes;
+      const auto end = std::min(rows_, slice * slice_rows_ + groups.last * lanes);
       for (; position < end; position += lanes, slot += lanes) {
-        all.multiply_group(position, slot, chunks, alpha, x, beta, y);
+        multiply_group(position, slot, chunks, alpha, x, beta, y);
       }
     }
   }
@@ -299,11 +299,9 @@ AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Column
       }
     }
   } else if (lanes_of(sliced.slice_rows) == most_lanes) {
-    using Groups = LaneGroups<most_lanes, T, Columns, Values>;
-    Groups::multiply(Groups(sliced, columns, values), slices, groups, alpha, x, beta, y);
+    LaneGroups<most_lanes, T, Columns, Values>(sliced, columns, values).multiply(slices, groups, alpha, x, beta, y);
   } else {
-    using Groups = LaneGroups<least_lanes, T, Columns, Values>;
-    Groups::multiply(Groups(sliced, columns, values), slices, groups, alpha, x, beta, y);
+    LaneGroups<least_lanes, T, Columns, Values>(sliced, columns, values).multiply(slices, groups, alpha, x, beta, y);
   }
 }
 
