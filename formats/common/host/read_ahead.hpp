@@ -23,9 +23,9 @@ AUTOSPMV_INLINE void read_ahead(const V* first, std::int64_t count) {
   constexpr std::int64_t entries_ahead = 512;
   constexpr std::int64_t line = 64;
   constexpr std::int64_t size = sizeof(V);
-  // There need be nothing: then nothing happens.
-  const auto address = reinterpret_cast<std::uintptr_t>(first) + entries_ahead * size;
-  for (std::int64_t i = 0; i < count * size; i += line) __builtin_prefetch(reinterpret_cast<const void*>(address + i));
+  // Where there is nothing any more, nothing happens.
+  const auto* const from = reinterpret_cast<const char*>(first) + entries_ahead * size;
+  for (std::int64_t i = 0; i < count * size; i += line) __builtin_prefetch(from + i);
 }
 
 /// The same of the slots [slot, slot + count).
