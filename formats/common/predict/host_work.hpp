@@ -16,12 +16,18 @@
 
 namespace autospmv::formats {
 
+/// To ask a slot whether it holds an entry.
+inline constexpr double asked_slot = 0.85;
+/// LoopWork::padded where padding is masked.
+inline constexpr double masked_slot = 0.12;
+
 /// What a loop over rows does for each entry, padding included, and for each row beside that; and for each row whose
 /// end is not foreseen: less where entries are read in packs, or rows lie in the order of their lengths.
 struct LoopWork {
   double entry = 0;
   double row = 0;
   double unforeseen = 8;
+  double padded = asked_slot;  ///< of slots by which the lengths of neighbours differ: less where padding is masked
 };
 
 /// LoopWork::unforeseen of entries one by one, where rows lie in the order of their lengths.
@@ -48,18 +54,16 @@ inline double work_of_rows(const Features& features, LoopWork loop) {
 }
 
 /// Slots in which rows lie side by side. Those beyond the shortest of their rows are about as many as are padding, and
-/// as many again that are not. What neighbours differ by is multiplied like the rest, its padding masked; long rows are
-/// asked one by one whether they hold an entry.
+/// as many again that are not. Those of long rows are asked one by one whether they hold an entry, and what neighbours
+/// differ by takes LoopWork::padded.
 inline double work_of_slots(const Features& features, double slots, LoopWork loop) {
-  constexpr double masked = 0.12;
-  constexpr double asked = 0.85;
   constexpr double most_masked_of_row = 8;
   const auto rows = static_cast<double>(features.rows);
   const double beyond = std::min(slots, 2 * std::max(0.0, slots - static_cast<double>(features.nnz)));
   const double padding = features.sliced_ell_padding[0] - 1;
   const double of_neighbours = padding > 0 ? std::min(1.0, padding_of_neighbours(features) / padding) : 1;
   const double in_packs = std::min(beyond * of_neighbours, most_masked_of_row * rows);
-  return slots * loop.entry + rows * loop.row + in_packs * masked + (beyond - in_packs) * asked;
+  return slots * loop.entry + rows * loop.row + in_packs * loop.padded + (beyond - in_packs) * asked_slot;
 }
 
 /// Each thread jumps from row to row of the whole matrix, and from place to place in x.
