@@ -12,9 +12,18 @@ constexpr const char* deterministic_mark = " deterministic";
 // Of those whose short list took in what cannot be captured.
 constexpr const char* uncaptured_mark = " uncaptured";
 
-std::string mark_of(Effort effort, bool capture) {
+// Of those whose short list was that of many calls.
+constexpr const char* many_calls_mark = " for many calls";
+
+std::string mark_of(Effort effort, const Limits& limits) {
   std::string mark(name_of(effort));
-  return capture || effort == Effort::exhaustive ? mark : mark + uncaptured_mark;
+  if (effort == Effort::measure && expects_many_calls(limits)) mark += many_calls_mark;
+  return limits.capture || effort == Effort::exhaustive ? mark : mark + uncaptured_mark;
+}
+
+Limits with_calls(Limits limits, std::int64_t calls) {
+  limits.expected_calls = calls;
+  return limits;
 }
 
 bool is_simpler(const TrialRecord& a, const TrialRecord& b) {
@@ -69,17 +78,22 @@ std::string_view limit_against(bool deterministic, bool capturable, const Limits
 }
 
 std::string effort_mark(Effort effort, const Limits& limits) {
-  auto mark = mark_of(effort, limits.capture);
+  auto mark = mark_of(effort, limits);
   return limits.deterministic ? mark + deterministic_mark : mark;
 }
 
 bool is_covered(std::span<const std::string> marks, Effort effort, const Limits& limits) {
   const auto has = [&](const std::string& mark) { return std::find(marks.begin(), marks.end(), mark) != marks.end(); };
-  const auto mark = mark_of(effort, limits.capture);
-  if (has(mark) || (limits.deterministic && has(mark + deterministic_mark))) return true;
-  // Who has tried everything has also tried the short list.
-  if (effort == Effort::measure && limits.capture) return has(mark_of(Effort::exhaustive, true));
-  return effort == Effort::online && is_covered(marks, Effort::measure, limits);
+  const auto has_tried = [&](const Limits& under) {
+    const auto mark = mark_of(effort, under);
+    return has(mark) || (limits.deterministic && has(mark + deterministic_mark));
+  };
+  if (has_tried(limits)) return true;
+  if (effort == Effort::measure) {
+    // Who has tried everything, or the list for many calls, has also tried the list for a few.
+    return (limits.capture && has(mark_of(Effort::exhaustive, limits))) || has_tried(with_calls(limits, many_calls));
+  }
+  return effort == Effort::online && is_covered(marks, Effort::measure, with_calls(limits, 0));
 }
 
 }  // namespace autospmv

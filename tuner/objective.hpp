@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -26,6 +27,11 @@ inline double total_seconds(double setup_seconds, double seconds, const Limits& 
 inline double total_seconds(const Measurement& measurement, const Limits& limits) {
   return total_seconds(measurement.setup_seconds, measurement.warm.median, limits);
 }
+
+/// From so many expected calls on, what thousands of them take is little beside what a choice that is a few percent
+/// better brings to all of them: more is tried, and timed for longer.
+inline constexpr std::int64_t many_calls = 100'000;
+inline bool expects_many_calls(const Limits& limits) { return limits.expected_calls >= many_calls; }
 
 /// Totals this close, as a share of the smaller, are told apart by noise alone.
 inline constexpr double tie = 0.01;
@@ -63,7 +69,7 @@ inline bool could_win(const TrialRecord& trial, std::int64_t csr_bytes, const Li
 // ---- Which effort covers which
 
 /// What the database calls an effort whose candidates were all tried. Limits choose among trials and leave no candidate
-/// out, except that of determinism, and of short lists that of capture.
+/// out, except that of determinism, and of short lists that of capture and that there are many calls.
 std::string effort_mark(Effort effort, const Limits& limits);
 
 /// Whether one of the efforts marked so has tried all that this one would. Where a short list was measured, nothing is

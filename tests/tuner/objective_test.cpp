@@ -174,6 +174,15 @@ TEST(Objective, WhoHasTriedMoreHasTriedLess) {
   EXPECT_FALSE(covers("measure", Effort::measure, {.capture = false})) << "what cannot be captured was left out";
   EXPECT_FALSE(covers("measure uncaptured", Effort::measure));
   EXPECT_FALSE(is_covered({}, Effort::measure, {}));
+
+  const auto many = calls(many_calls);
+  EXPECT_EQ(effort_mark(Effort::measure, many), "measure for many calls");
+  EXPECT_EQ(effort_mark(Effort::exhaustive, many), "exhaustive") << "it tries all of them either way";
+  EXPECT_FALSE(covers("measure", Effort::measure, many));
+  EXPECT_TRUE(covers("measure for many calls", Effort::measure, many));
+  EXPECT_TRUE(covers("measure for many calls", Effort::measure));
+  EXPECT_TRUE(covers("exhaustive", Effort::measure, many));
+  EXPECT_TRUE(covers("measure", Effort::online, many));
 }
 
 }  // namespace

@@ -25,15 +25,16 @@ constexpr int most_flushes = 4;
 
 class HostTimedProduct final : public TimedProduct {
  public:
-  HostTimedProduct(Launch launch, double sample_seconds, Patience& patience)
+  HostTimedProduct(Launch launch, const SampleLength& length, Patience& patience)
       : launch_(std::move(launch)), patience_(patience) {
     const auto time_one = [&] { return time_least([&] { launch_({}); }, 1, patience_); };
-    const double part = sample_seconds / parts_of_sample;
     auto once = time_one();
     // The first one finds in the caches what others have left there: of how many fill a part, only a second one tells.
-    if (once.seconds < part) once = time_one();
+    if (once.seconds < length.host / parts_of_sample) once = time_one();
+    const double sample = std::max(length.host, length.products * once.seconds);
+    const double part = sample / parts_of_sample;
     repetitions_ = std::clamp(static_cast<int>(part / std::max(once.seconds, 1e-9)), 1, most_repetitions);
-    wanted_parts_ = std::clamp(static_cast<int>(sample_seconds / std::max(once.seconds, part)), 1, most_wanted_parts);
+    wanted_parts_ = std::clamp(static_cast<int>(sample / std::max(once.seconds, part)), 1, most_wanted_parts);
   }
 
   // Other candidates ran since the last sample: the caches and the branch predictor, which learns the lengths of a
@@ -132,14 +133,14 @@ void CacheFlusher::flush(Stream stream) {
   });
 }
 
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, const SampleLength& length,
                                                  Patience& patience, [[maybe_unused]] bool capturable) {
   return on_backend(
       device,
       [&]() -> std::unique_ptr<TimedProduct> {
-        return std::make_unique<HostTimedProduct>(std::move(launch), sample_seconds, patience);
+        return std::make_unique<HostTimedProduct>(std::move(launch), length, patience);
       },
-      [&] { return cuda::make_timed_product(device, std::move(launch), sample_seconds, capturable); });
+      [&] { return cuda::make_timed_product(device, std::move(launch), length.device, capturable); });
 }
 
 Bandwidth measure_copy_bandwidth(const Device& device) {

@@ -49,18 +49,20 @@ class TimedProduct {
 struct SampleLength {
   double device = 0;
   double host = 0;
-
-  [[nodiscard]] double on(Backend backend) const { return backend == Backend::host ? host : device; }
+  int products = 1;  ///< that one on the host has at least
 };
 /// Those of a benchmark, and of a tuning that has no more than a few hundred products of time.
 inline constexpr SampleLength long_sample{3e-4, 4.8e-3};
 inline constexpr SampleLength short_sample{6e-5, 2.4e-4};
 /// Of those that are left in it.
 inline constexpr SampleLength medium_sample{6e-5, 5e-4};
+/// Of those that many calls are expected of. What another candidate has pushed out of the last cache, which keeps what
+/// it has rather than what streams by, is back in it only after several products.
+inline constexpr SampleLength repeated_sample{3e-4, 5e-4, 8};
 
-/// Runs the product a few times to size its samples, each of about so many seconds. On the host they last longer where
+/// Runs the product a few times to size its samples, each of about that length. On the host they last longer where
 /// something disturbs them: they are taken again as long as there is patience, which outlives what is returned.
-std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, double sample_seconds,
+std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch launch, const SampleLength& length,
                                                  Patience& patience, bool capturable = true);
 
 struct Bandwidth {

@@ -93,8 +93,7 @@ Launch Session<T>::launch_of(const Operator<T>& product) const {
 template <class T>
 std::unique_ptr<TimedProduct> Session<T>::timed_product(const Trial& trial, const Operator<T>& product,
                                                         const SampleLength& length) {
-  return make_timed_product(device_, launch_of(product), length.on(device_.backend), patience_,
-                            trial.record.capturable);
+  return make_timed_product(device_, launch_of(product), length, patience_, trial.record.capturable);
 }
 
 template <class T>
@@ -140,7 +139,7 @@ void Session<T>::convert_again(Trial& trial, int samples) {
     if (op == nullptr) return;
     measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
     if (samples == 0 || measurement.bytes == 0) return;
-    const auto timed = timed_product(trial, *op, rules_.sample);
+    const auto timed = timed_product(trial, *op, rules_.round_sample.value_or(rules_.sample));
     Samples of_first;
     Samples of_other;
     for (int i = 0; i < samples; ++i) {
@@ -339,8 +338,8 @@ void Session<T>::even_out(const std::vector<Trial*>& trials) {
 template <class T>
 void Session<T>::run_rounds() {
   const auto all = kept();
-  if (rules_.round_sample.on(device_.backend) > 0) {
-    for (auto* trial : all) trial->timed = timed_product(*trial, *trial->op, rules_.round_sample);
+  if (rules_.round_sample) {
+    for (auto* trial : all) trial->timed = timed_product(*trial, *trial->op, *rules_.round_sample);
   }
   for (int i = 0; i < rules_.max_rounds; ++i) {
     if (round(all) && i >= rules_.min_rounds) break;

@@ -13,6 +13,7 @@
 #include "tuner/measure/rounds.hpp"
 #include "tuner/measure/stop.hpp"
 #include "tuner/measure/verifier.hpp"
+#include "tuner/objective.hpp"
 #include "tuner/search/candidates.hpp"
 
 namespace autospmv {
@@ -34,8 +35,8 @@ struct SessionRules {
   int cold_samples = 3;        ///< of those that were not dropped
   int loop_samples = 3;        ///< likewise; enough for a median, and no candidate is chosen by it
   SampleLength sample = long_sample;
-  SampleLength round_sample = {};  ///< in rounds; 0: the same
-  double expected_calls = 1000;    ///< as in Limits: what a conversion has to pay for itself
+  std::optional<SampleLength> round_sample = {};  ///< in rounds; nothing: the same
+  double expected_calls = 1000;                   ///< as in Limits: what a conversion has to pay for itself
 };
 
 /// Tunes on a short list, in the time of a few hundred products: warm only.
@@ -63,7 +64,12 @@ inline constexpr SessionRules host_short_list_rules{.cut_factor = 1.35,
                                                     .loop_samples = 0,
                                                     .sample = short_sample,
                                                     .round_sample = medium_sample};
-inline const SessionRules& rules_of_short_list(Backend backend) {
+/// Tunes on a short list for many calls, warm only. What is a few percent off is told from the best, and where its
+/// arrays happen to lie in memory decides nothing.
+inline constexpr SessionRules many_calls_rules{
+    .max_rounds = 12, .cold_samples = 0, .loop_samples = 0, .sample = medium_sample, .round_sample = repeated_sample};
+inline const SessionRules& rules_of_short_list(Backend backend, const Limits& limits) {
+  if (expects_many_calls(limits)) return many_calls_rules;
   return backend == Backend::host ? host_short_list_rules : short_list_rules;
 }
 

@@ -128,7 +128,7 @@ bool Tuning<T>::is_doubtful() const {
   fill_random(x.data(), view_.cols, 1, device, stream);
   const auto launch = [&](Stream on) { result_.plan->apply(T{1}, x.data(), T{0}, y.data(), on); };
   Patience patience;
-  const auto product = make_timed_product(device, launch, short_sample.on(device.backend), patience, record.capturable);
+  const auto product = make_timed_product(device, launch, short_sample, patience, record.capturable);
   const auto sample = product->warm_sample();
   const double ratio = sample.seconds / record.measurement.warm.median;
   return !sample.disturbed && (ratio > doubtful || ratio < 1 / doubtful);
@@ -174,7 +174,7 @@ template <class T>
 void Tuning<T>::try_candidates() {
   // A list that somebody has made is short already.
   const auto effort = only_.empty() ? effort_ : Effort::exhaustive;
-  const auto search = make_search(prospects(), effort, limits_, search_rules(service_.device().backend));
+  const auto search = make_search(prospects(), effort, limits_, search_rules(service_.device().backend, limits_));
   bool ended = false;
   timed_step(result_.times.trials, [&] {
     trials_.keeping([&] {
@@ -227,7 +227,8 @@ bool Tuning<T>::try_all(Search& search) {
       options_.progress({result_.new_trials, static_cast<std::int64_t>(search.most()), prospect->candidate.text()});
     }
     if (!trials_.has_begun()) {
-      trials_.begin(effort_ == Effort::measure ? rules_of_short_list(service_.device().backend) : tuning_rules);
+      trials_.begin(effort_ == Effort::measure ? rules_of_short_list(service_.device().backend, limits_)
+                                               : tuning_rules);
     }
     const auto record = trials_.attempt(*prospect);
     if (record.measurement.outcome != Outcome::refused) ++result_.new_trials;
@@ -251,7 +252,7 @@ void Tuning<T>::recheck() {
   if (baseline == trials.end()) return;
   std::vector<TrialRecord> again{*baseline};
   if (winner_->candidate != baseline->candidate) again.push_back(*winner_);
-  result_.rechecked = trials_.repeat(again, rules_of_short_list(service_.device().backend));
+  result_.rechecked = trials_.repeat(again, rules_of_short_list(service_.device().backend, limits_));
   winner_ = best_known();
 }
 

@@ -10,6 +10,7 @@
 #include "core/trial.hpp"
 #include "core/uncopied.hpp"
 #include "formats/ranking.hpp"
+#include "tuner/objective.hpp"
 #include "tuner/predict/searched_weights.hpp"
 #include "tuner/search/candidates.hpp"
 
@@ -50,8 +51,8 @@ struct SearchRules {
 
 /// On a processor a trial costs ten to twenty of its products, and an exhaustive run's best is mostly among the first
 /// few, if these are not all alike: replaying exhaustive runs of 24 real matrices, 4 reach 0.990 of it, 0.85 at worst,
-/// where others are known, and 9 reach 0.997 and 0.97 where none is.
-inline SearchRules search_rules(Backend backend, const Weights& weights = searched_weights) {
+/// where others are known, and 9 reach 0.997 and 0.97 where none is. Of many calls a few thousandths pay for more.
+inline SearchRules search_rules(Backend backend, const Limits& limits = {}, const Weights& weights = searched_weights) {
   SearchRules rules;
   rules.curiosity = backend == Backend::host ? weights.host_curiosity : weights.device_curiosity;
   if (backend == Backend::host) {
@@ -59,6 +60,10 @@ inline SearchRules search_rules(Backend backend, const Weights& weights = search
     rules.most_trials_by_model = 9;
     rules.least_trials = 3;
     rules.most_of_format = 5;
+  }
+  if (expects_many_calls(limits)) {
+    rules.most_trials *= 3;
+    rules.most_trials_by_model *= 2;
   }
   return rules;
 }

@@ -59,14 +59,14 @@ void check_result(const Rung& rung, const View& view, const std::vector<double>&
 }
 
 Times measure(const Rung& rung, const View& view, CacheFlusher& flusher, const Device& device) {
-  constexpr double as_long_as_it_gets = 1;  // 100 repetitions
+  constexpr SampleLength as_long_as_it_gets{.device = 1};  // 100 repetitions
   constexpr int warm_samples = 9;
   constexpr int loop_samples = 5;
   constexpr int cold_samples = 9;
   Patience patience;
   const auto product = make_timed_product(
-      device, [&](Stream stream) { rung.launch(view, stream); },
-      rung.launches > 1 ? long_sample.device : as_long_as_it_gets, patience);
+      device, [&](Stream stream) { rung.launch(view, stream); }, rung.launches > 1 ? long_sample : as_long_as_it_gets,
+      patience);
   Samples warm;
   Samples loop;
   Samples cold;

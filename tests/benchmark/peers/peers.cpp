@@ -119,7 +119,7 @@ struct Contestant {
 
   void take_sample(Patience& patience) {
     const PinnedTeam team(threads);
-    if (timed == nullptr) timed = make_timed_product(host_device(), multiply, sample_seconds, patience);
+    if (timed == nullptr) timed = make_timed_product(host_device(), multiply, {.host = sample_seconds}, patience);
     samples.add(timed->warm_sample());
   }
 };

@@ -54,8 +54,8 @@ TEST(TimedProduct, TimesWhatItIsGiven) {
     };
   };
   Patience patience;
-  const auto once = make_timed_product(host_device(), work(200000), long_sample.host, patience);
-  const auto tenfold = make_timed_product(host_device(), work(2000000), long_sample.host, patience);
+  const auto once = make_timed_product(host_device(), work(200000), long_sample, patience);
+  const auto tenfold = make_timed_product(host_device(), work(2000000), long_sample, patience);
   double least_of_once = once->warm_sample().seconds;
   double least_of_tenfold = tenfold->warm_sample().seconds;
   for (int i = 0; i < 20; ++i) {

@@ -78,7 +78,7 @@ double best_total(const std::vector<Prospect>& prospects, const Trials& trials) 
 
 std::vector<double> measured_totals(Backend backend, const std::vector<Prospect>& prospects, const Trials& trials,
                                     const Weights& weights) {
-  const auto search = make_search(prospects, Effort::measure, {}, search_rules(backend, weights), weights);
+  const auto search = make_search(prospects, Effort::measure, {}, search_rules(backend, {}, weights), weights);
   std::vector<double> found;
   while (const auto* const next = search->next()) {
     const double total = total_of(next->candidate, trials);
