@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 #include "core/machine/parallel.hpp"
@@ -26,6 +29,13 @@ std::int64_t row_at(const SlicedMatrix<T>& sliced, std::int64_t position) {
   return sliced.row_order.empty() ? position : sliced.row_order[static_cast<std::size_t>(position)];
 }
 
+// Entries at a position; none behind the last row.
+template <class T, class Offset>
+std::int64_t length_at(const SlicedMatrix<T>& sliced, const Offset* row_ptr, std::int64_t position) {
+  if (position >= sliced.rows) return 0;
+  return std::min(row_length(row_ptr, row_at(sliced, position)), sliced.layout.width_cap);
+}
+
 // Rows side by side whose sums stay in registers: one cache line of doubles twice, or once where a slice has no more.
 constexpr int most_lanes = 16;
 constexpr int least_lanes = 8;
@@ -38,97 +48,77 @@ bool is_in_groups(const SlicedMatrix<T>& sliced) {
   return sliced.slice_rows > 1 && sliced.layout.threads == 1;
 }
 
+// Slots from chunk to chunk of slices that are a single group of lanes: known when compiled, they take a tenth off a
+// product of short rows.
+template <int lanes>
+using GroupStride = std::integral_constant<std::int64_t, lanes>;
+
+// Sums of the lanes, in registers as long as most of them have entries left.
+template <int lanes, class T>
+using LaneSums = typename Pack<T>::Vector[lanes / Pack<T>::size];
+
 // `lanes` neighbouring lanes of a slice.
-template <int lanes, class T, class Columns, class Values>
+template <int lanes, class Stride, class T, class Columns, class Values>
 struct LaneGroup {
   Columns columns;
   Values values;
   std::int64_t slot;  // of the first lane in the first chunk
-  std::int64_t chunks;
-  std::int64_t stride;          // slots from chunk to chunk
-  const std::int32_t* lengths;  // nullptr: padding is marked
+  Stride stride;      // slots from chunk to chunk
+  const std::int32_t* lengths;
 
   [[nodiscard]] AUTOSPMV_INLINE std::int32_t column(std::int64_t c, int lane) const {
     return columns.at(slot + c * stride + lane);
   }
   [[nodiscard]] AUTOSPMV_INLINE T value(std::int64_t c, int lane) const { return values.at(slot + c * stride + lane); }
-  [[nodiscard]] AUTOSPMV_INLINE bool holds(std::int64_t c, int lane) const {
-    return lengths == nullptr ? column(c, lane) >= 0 : c < lengths[lane];
-  }
 
-  // Sums of the lanes, in registers as long as most of them have entries left.
-  using Vector = typename Pack<T>::Vector;
-  using Sums = Vector[lanes / Pack<T>::size];
+  using Sums = LaneSums<lanes, T>;
 
   template <bool ahead>
-  AUTOSPMV_INLINE void add_full(std::int64_t full, const T* x, Sums& sums) const {
-    for (std::int64_t c = 0; c < full; ++c) {
+  AUTOSPMV_INLINE void add_chunks(std::int64_t last, const T* x, Sums& sums) const {
+    for (std::int64_t c = 0; c < last; ++c) {
       if constexpr (ahead) {
         read_ahead(values, slot + c * stride, lanes);
         read_ahead(columns, slot + c * stride, lanes);
       }
-      for (int p = 0; p < lanes / width; ++p) {
-        Pack<T> element;
-        element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, p * width + i)]; });
-        sums[p] += values_at(c, p).elements * element.elements;
-      }
+      for (int p = 0; p < lanes / width; ++p) sums[p] += products_at(c, p, x).elements;
     }
   }
 
-  // The first chunks with padding, whatever each lane has of them: what a processor does not have to guess takes least.
-  // Says where the others begin.
-  AUTOSPMV_INLINE std::int64_t add_padded(std::int64_t first, const T* x, Sums& sums) const {
-    const auto last = std::min(chunks, first + most_in_packs);
+  // The same of chunks with padding that is no zero.
+  AUTOSPMV_INLINE void add_padded_chunks(std::int64_t first, std::int64_t last, const T* x, Sums& sums) const {
+    if (first == last) return;
+    typename Pack<T>::Counts left[lanes / width];  // entries of each lane
+    for (int p = 0; p < lanes / width; ++p) {
+      Pack<std::int32_t, width> lengths_of_pack;
+      lengths_of_pack.load(lengths + p * width);
+      left[p] = __builtin_convertvector(lengths_of_pack.elements, typename Pack<T>::Counts) -
+                static_cast<typename Pack<T>::Word>(first);
+    }
     for (auto c = first; c < last; ++c) {
 #pragma GCC unroll 4
       for (int p = 0; p < lanes / width; ++p) {
-        Pack<T> element;  // any where there is none
-        element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[zero_for_padding(column(c, p * width + i))]; });
-        Pack<T> product{values_at(c, p).elements * element.elements};
-        product.drop(marks_at(c, p));
-        sums[p] += product.elements;
+        auto products = products_at(c, p, x);
+        products.keep_where(left[p]);
+        sums[p] += products.elements;
+        left[p] -= 1;
       }
     }
-    return last;
   }
 
-  // What is left to the few longest lanes. Not inlined, and of a copy, so that it takes no registers from the others.
-  __attribute__((noinline)) static void add_rest(LaneGroup group, std::int64_t first, const T* x, T* sum) {
-    int last = lanes;
-    for (auto c = first; c < group.chunks; ++c) {
-      // Rows sorted by length end from the last one on.
-      while (last > 0 && !group.holds(c, last - 1)) --last;
-      for (int lane = 0; lane < last; ++lane) {
-        if (group.holds(c, lane)) sum[lane] += group.value(c, lane) * x[group.column(c, lane)];
-      }
+  // From a chunk on, lane by lane. Not inlined, and of a copy, so that it takes no registers from the others.
+  __attribute__((noinline)) static void add_lanes(LaneGroup group, std::int64_t first, const T* x, T* sum) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (auto c = first; c < group.lengths[lane]; ++c) sum[lane] += group.value(c, lane) * x[group.column(c, lane)];
     }
   }
 
  private:
   static constexpr int width = Pack<T>::size;
-  static constexpr std::int64_t most_in_packs = 8;
-  using Marks = Pack<std::int32_t, width>;
 
-  // One by one: of a vector of them it would take longer to take them out.
-  [[nodiscard]] static AUTOSPMV_INLINE std::int32_t zero_for_padding(std::int32_t column) {
-#if defined(__GNUC__)
-    asm("" : "+r"(column));
-#endif
-    return std::max(0, column);
-  }
-
-  // Negative where a lane has no entry left. Read apart from the columns, for the same reason.
-  [[nodiscard]] AUTOSPMV_INLINE Marks marks_at(std::int64_t c, int pack) const {
-    Marks marks;
-    if (lengths != nullptr) {
-      marks.load(lengths + pack * width);
-      marks.elements -= static_cast<std::int32_t>(c) + 1;
-    } else if constexpr (std::is_same_v<Columns, FullColumns>) {
-      marks.load(columns.columns + slot + c * stride + pack * width);
-    } else {
-      marks.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return column(c, pack * width + i); });
-    }
-    return marks;
+  [[nodiscard]] AUTOSPMV_INLINE Pack<T> products_at(std::int64_t c, int pack, const T* x) const {
+    Pack<T> element;
+    element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, pack * width + i)]; });
+    return {values_at(c, pack).elements * element.elements};
   }
   [[nodiscard]] AUTOSPMV_INLINE Pack<T> values_at(std::int64_t c, int pack) const {
     Pack<T> pack_of;
@@ -154,55 +144,94 @@ class LaneGroups {
         rows_(sliced.rows),
         slice_rows_(sliced.slice_rows),
         slice_chunks_(sliced.slice_chunks.data()),
-        full_chunks_(sliced.full_chunks.data()),
-        lengths_(sliced.lengths.empty() ? nullptr : sliced.lengths.data()),
+        group_chunks_(sliced.group_chunks.data()),
+        lengths_(sliced.lengths.data()),
         order_(sliced.row_order.empty() ? nullptr : sliced.row_order.data()),
         ahead_(is_read_ahead(sliced.columns.bytes() + sliced.values.bytes())) {
     values_.open();
   }
 
   AUTOSPMV_INLINE void multiply(Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
-    for (auto slice = slices.first; slice < slices.last; ++slice) {
-      columns_.open(slice);
-      const std::int64_t chunk = slice_chunks_[slice];
-      const std::int64_t chunks = slice_chunks_[slice + 1] - chunk;
-      auto position = slice * slice_rows_ + groups.first * lanes;
-      auto slot = chunk * slice_rows_ + groups.first * lanes;
-      const auto end = std::min(rows_, slice * slice_rows_ + groups.last * lanes);
-      for (; position < end; position += lanes, slot += lanes) {
-        multiply_group(position, slot, chunks, alpha, x, beta, y);
+    const auto multiply_by = [&](auto slice_rows) AUTOSPMV_INLINE_LAMBDA {
+      if (ahead_) {
+        multiply_slices<true>(slice_rows, slices, groups, alpha, x, beta, y);
+      } else {
+        multiply_slices<false>(slice_rows, slices, groups, alpha, x, beta, y);
       }
+    };
+    if (slice_rows_ == lanes) {
+      multiply_by(GroupStride<lanes>{});
+    } else {
+      multiply_by(slice_rows_);
     }
   }
 
  private:
-  using Group = LaneGroup<lanes, T, Columns, Values>;
   static constexpr int width = Pack<T>::size;
+  using Vector = typename Pack<T>::Vector;
+  using Sums = LaneSums<lanes, T>;
+  // What is stored once for all slots is no zero in any.
+  static constexpr bool has_zeros_in_padding = !std::is_same_v<Values, OneValue<T>>;
 
-  AUTOSPMV_INLINE void multiply_group(std::int64_t position, std::int64_t slot, std::int64_t chunks, T alpha,
-                                      const T* x, T beta, T* y) const {
-    const auto* const lengths = lengths_ == nullptr ? nullptr : lengths_ + position;
-    const Group group{columns_, values_, slot, chunks, slice_rows_, lengths};
-    typename Group::Sums sums;
-    for (auto& pack : sums) pack = typename Group::Vector{};
-    const std::int64_t full = full_chunks_[static_cast<std::uint64_t>(position) / lanes];
-    if (ahead_) {
-      group.template add_full<true>(full, x, sums);
-    } else {
-      group.template add_full<false>(full, x, sums);
+  template <bool ahead, class Stride>
+  AUTOSPMV_INLINE void multiply_slices(Stride slice_rows, Share slices, Share groups, T alpha, const T* x, T beta,
+                                       T* y) {
+    for (auto slice = slices.first; slice < slices.last; ++slice) {
+      columns_.open(slice);
+      const std::int64_t chunk = slice_chunks_[slice];
+      if constexpr (std::is_same_v<Stride, GroupStride<lanes>>) {
+        multiply_group<ahead>(slice_rows, slice * lanes, chunk * lanes, alpha, x, beta, y);
+      } else {
+        auto position = slice * slice_rows + groups.first * lanes;
+        auto slot = chunk * slice_rows + groups.first * lanes;
+        const auto end = std::min(rows_, slice * slice_rows + groups.last * lanes);
+        for (; position < end; position += lanes, slot += lanes) {
+          multiply_group<ahead>(slice_rows, position, slot, alpha, x, beta, y);
+        }
+      }
     }
-    const auto rest = group.add_padded(full, x, sums);
-    if (rest < chunks) [[unlikely]] {
-      T sum[lanes];
-      std::memcpy(sum, sums, sizeof sum);
-      Group::add_rest(group, rest, x, sum);
-      std::memcpy(sums, sum, sizeof sum);
+  }
+
+  template <bool ahead, class Stride>
+  AUTOSPMV_INLINE void multiply_group(Stride stride, std::int64_t position, std::int64_t slot, T alpha, const T* x,
+                                      T beta, T* y) const {
+    const LaneGroup<lanes, Stride, T, Columns, Values> group{columns_, values_, slot, stride, lengths_ + position};
+    Sums sums;
+    for (auto& pack : sums) pack = Vector{};
+    const auto [full, in_packs, all] = group_chunks_[static_cast<std::uint64_t>(position) / lanes];
+    const std::int64_t in_sums = has_zeros_in_padding ? in_packs : full;
+    group.template add_chunks<ahead>(in_sums, x, sums);
+    group.add_padded_chunks(in_sums, in_packs, x, sums);
+    if (in_packs < all) [[unlikely]]
+      add_lanes(group, in_packs, x, sums);
+    // Of an infinity or a NaN, padding makes a NaN. Where there is any, the lanes by themselves say what is right.
+    // Asked always: whether a group has padding at all would be one more guess.
+    if (has_zeros_in_padding && has_nan(sums)) [[unlikely]] {
+      for (auto& pack : sums) pack = Vector{};
+      add_lanes(group, 0, x, sums);
     }
     store(position, sums, alpha, beta, y);
   }
 
+  template <class Group>
+  static AUTOSPMV_INLINE void add_lanes(const Group& group, std::int64_t first, const T* x, Sums& sums) {
+    T sum[lanes];
+    std::memcpy(sum, sums, sizeof sum);
+    Group::add_lanes(group, first, x, sum);
+    std::memcpy(sums, sum, sizeof sum);
+  }
+
+  [[nodiscard]] static AUTOSPMV_INLINE bool has_nan(const Sums& sums) {
+    auto nan = sums[0] != sums[0];
+    for (int p = 1; p < lanes / width; ++p) nan |= sums[p] != sums[p];
+    typedef std::int64_t Words __attribute__((vector_size(32)));
+    const auto words = (Words)nan;
+    const auto any = (words[0] | words[1]) | (words[2] | words[3]);
+    return any != 0;
+  }
+
   // Side by side where their rows are.
-  AUTOSPMV_INLINE void store(std::int64_t position, const typename Group::Sums& sums, T alpha, T beta, T* y) const {
+  AUTOSPMV_INLINE void store(std::int64_t position, const Sums& sums, T alpha, T beta, T* y) const {
     const bool overwrites_all = position + lanes <= rows_ && beta == T{0};
     if (overwrites_all && order_ == nullptr) {
       for (int p = 0; p < lanes / width; ++p) Pack<T>{alpha * sums[p]}.store(y + position + p * width);
@@ -226,9 +255,9 @@ class LaneGroups {
   std::int64_t rows_;
   std::int64_t slice_rows_;
   const std::int32_t* slice_chunks_;
-  const std::int32_t* full_chunks_;
-  const std::int32_t* lengths_;  // nullptr: padding is marked
-  const std::int32_t* order_;    // nullptr: each row is at its own position
+  const GroupChunks* group_chunks_;
+  const std::int32_t* lengths_;
+  const std::int32_t* order_;  // nullptr: each row is at its own position
   bool ahead_;
 };
 
@@ -337,29 +366,48 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window) {
   return order;
 }
 
+// How far packs go in a group of lanes of such lengths: as far as most lanes do, and to the end where the padding of
+// the others takes no longer than to leave the last entries to their lanes. Reorders the lengths.
+GroupChunks chunks_of(std::span<std::int64_t> lengths) {
+  constexpr std::int64_t lanes_of_few = 5;     // times as many as are few
+  constexpr std::int64_t slots_of_entry = 2;   // what an entry by itself takes
+  constexpr std::int64_t slots_of_lanes = 32;  // what going through the lanes takes
+  const auto most = lengths.begin() + std::ssize(lengths) / lanes_of_few;
+  std::nth_element(lengths.begin(), most, lengths.end(), std::greater<>{});
+  const auto longest = *std::max_element(lengths.begin(), most + 1);
+  std::int64_t entries_left = 0;
+  for (auto lane = lengths.begin(); lane != most; ++lane) entries_left += *lane - *most;
+  const auto slots_left = (longest - *most) * std::ssize(lengths);
+  const bool to_the_end = slots_left <= slots_of_lanes + slots_of_entry * entries_left;
+  return {static_cast<std::int32_t>(*std::min_element(most, lengths.end())),
+          static_cast<std::int32_t>(to_the_end ? longest : *most), static_cast<std::int32_t>(longest)};
+}
+
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
   const bool in_groups = is_in_groups(sliced);
   const auto group_rows = in_groups ? lanes_of(sliced.slice_rows) : sliced.slice_rows;
   const auto groups = sliced.slice_rows / group_rows;
-  if (in_groups) sliced.full_chunks = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * groups), Place{});
-  auto* const full = sliced.full_chunks.data();
-  const auto cap = sliced.layout.width_cap;
-  with_offsets(matrix.row_ptr, [&, full](const auto* row_ptr) {
+  if (in_groups) sliced.group_chunks = Array<GroupChunks>(static_cast<std::size_t>(sliced.slices * groups), Place{});
+  auto* const of_groups = sliced.group_chunks.data();
+  with_offsets(matrix.row_ptr, [&, of_groups](const auto* row_ptr) {
     parallel_for(
         sliced.slices,
-        [&, full](std::int64_t slice) {
+        [&, of_groups](std::int64_t slice) {
           std::int64_t longest = 0;
-          for (auto group = slice * groups; group < (slice + 1) * groups; ++group) {
-            const auto first = group * group_rows;
-            const auto last = std::min(matrix.rows, first + group_rows);
-            std::int64_t shortest = last == first + group_rows ? cap : 0;
-            for (auto position = first; position < last; ++position) {
-              const auto length = std::min(cap, row_length(row_ptr, row_at(sliced, position)));
-              longest = std::max(longest, length);
-              shortest = std::min(shortest, length);
+          if (of_groups == nullptr) {
+            for (auto position = slice * group_rows; position < (slice + 1) * group_rows; ++position) {
+              longest = std::max(longest, length_at(sliced, row_ptr, position));
             }
-            if (full != nullptr) full[group] = static_cast<std::int32_t>(shortest);
+          } else {
+            for (auto group = slice * groups; group < (slice + 1) * groups; ++group) {
+              std::array<std::int64_t, most_lanes> lengths{};
+              for (std::int64_t lane = 0; lane < group_rows; ++lane) {
+                lengths[static_cast<std::size_t>(lane)] = length_at(sliced, row_ptr, group * group_rows + lane);
+              }
+              of_groups[group] = chunks_of(std::span(lengths).first(static_cast<std::size_t>(group_rows)));
+              longest = std::max<std::int64_t>(longest, of_groups[group].all);
+            }
           }
           const auto chunks = (longest + sliced.layout.threads - 1) / sliced.layout.threads;
           sliced.slice_chunks[static_cast<std::size_t>(slice)] = static_cast<std::int32_t>(chunks);
@@ -385,20 +433,37 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   auto* const column_at = columns.data();
   auto* const value_at = values.data();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at](std::int64_t position) {
+    // The longest of a slice has an entry in each of its chunks.
+    const auto longest_of = [&](std::int64_t slice) {
+      auto longest = slice * sliced.slice_rows;
+      for (auto position = longest; position < (slice + 1) * sliced.slice_rows; ++position) {
+        if (length_at(sliced, row_ptr, position) > length_at(sliced, row_ptr, longest)) longest = position;
+      }
+      return longest;
+    };
+    parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at, row_ptr](std::int64_t position) {
       const auto slice = position / sliced.slice_rows;
       const auto lane = (position % sliced.slice_rows) * threads;
-      const auto row = position < matrix.rows ? row_at(sliced, position) : std::int64_t{-1};
-      const auto first = row >= 0 ? static_cast<std::int64_t>(row_ptr[row]) : 0;
-      const auto length = row >= 0 ? std::min(row_length(row_ptr, row), sliced.layout.width_cap) : 0;
+      const auto length = length_at(sliced, row_ptr, position);
+      const auto first = length > 0 ? static_cast<std::int64_t>(row_ptr[row_at(sliced, position)]) : 0;
       const auto start = sliced.slice_chunks[static_cast<std::size_t>(slice)];
       const auto chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - start;
       if (!sliced.lengths.empty()) {
         sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
       }
+      // What stands in padding is read: the last column of the row, which lies near. Or one in the same place of
+      // another row, so that the slice spans no more columns.
+      const bool in_fewer_bits = sliced.layout.column_bits < full_column_bits;
+      const auto other = in_fewer_bits && length < chunks * threads
+                             ? static_cast<std::int64_t>(row_ptr[row_at(sliced, longest_of(slice))])
+                             : 0;
+      const auto padding = [=, &matrix](std::int64_t k) {
+        if (in_fewer_bits) return matrix.col_idx[other + k];
+        return length > 0 ? matrix.col_idx[first + length - 1] : 0;
+      };
       // An array that nobody reads is not there.
       const auto put = [=, &matrix](std::int64_t slot, std::int64_t k) {
-        if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : -1;
+        if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : padding(k);
         if (value_at != nullptr) value_at[slot] = k < length ? matrix.values[first + k] : T{0};
       };
       const auto step = sliced.slice_rows * threads;

@@ -72,7 +72,7 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
   const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
   if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   sliced.slots = slots;
-  if (layout.keep_lengths) {
+  if (layout.keep_lengths || (device.backend == Backend::host && sliced.slice_rows > 1)) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
   Array<std::int32_t> columns(static_cast<std::size_t>(slots), device);
@@ -94,6 +94,7 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
 
 template <class T>
 bool SlicedMatrix<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
+  if (values.bits == 0 && place.backend == Backend::host) return encode_one_value(values, matrix);
   // To encode values, it must be known which slots are padding.
   Array<std::int32_t> again;
   if (columns.bits < 32 && !values.in_full()) again = Array<std::int32_t>(static_cast<std::size_t>(slots), place);

@@ -9,9 +9,10 @@
 //   row 2: d                                                   so that the threads of a warp always read
 //   row 3: e f g                                               neighbouring slots.
 //
-// Padding never takes part in a product: its column is -1, or the row's length ends before it. Columns and values may
-// be stored in fewer bits (formats/common/encoding/encoding.hpp): 16-bit columns count from the smallest of the slice,
-// 8-bit ones from the smallest of the chunk.
+// Padding never takes part in a product: its column is -1, or the row's length ends before it. On the host it is the
+// length that does, and a column of the slice stands in padding, so that packs of lanes may read x there. Columns and
+// values may be stored in fewer bits (formats/common/encoding/encoding.hpp): 16-bit columns count from the smallest of
+// the slice, 8-bit ones from the smallest of the chunk.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +35,19 @@ struct SlicedLayout {
   std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
   std::int64_t whole_chunks = 1;    ///< CUDA: slices of more than half so many chunks are widened to a multiple of it
-  bool keep_lengths = false;        ///< end rows by their stored length, not by marked padding
+  bool keep_lengths = false;        ///< CUDA: end rows by their stored length, not by marked padding
   int block = 256;                  ///< CUDA: threads a block
   std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
   int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
   int column_bits = 32;             ///< 32; 16 or 8 where slices are small
   int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
+};
+
+/// How far the host goes with lanes that it multiplies at once.
+struct GroupChunks {
+  std::int32_t full = 0;      ///< the first chunks: without padding
+  std::int32_t in_packs = 0;  ///< those after which few of the lanes go on
+  std::int32_t all = 0;
 };
 
 /// What is stored; every array lies in the memory of the place it was built at.
@@ -54,7 +62,7 @@ struct SlicedMatrix {
   Array<std::int32_t> slice_chunks;  ///< slices + 1 offsets, in chunks of C x T slots
   Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
   Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
-  Array<std::int32_t> full_chunks;   ///< on the host, of lanes that are multiplied at once: the first without padding
+  Array<GroupChunks> group_chunks;   ///< on the host, of each group of lanes
   EncodedColumns columns;            ///< one a slot
   EncodedValues<T> values;
 
@@ -63,7 +71,7 @@ struct SlicedMatrix {
   [[nodiscard]] bool refresh(const CsrView<T>& matrix, Place place, Stream stream);
   [[nodiscard]] bool takes_any_values() const { return values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const {
-    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + full_chunks.bytes() + columns.bytes() +
+    return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + group_chunks.bytes() + columns.bytes() +
            values.bytes();
   }
 };

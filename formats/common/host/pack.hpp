@@ -16,6 +16,8 @@ template <class T, int Size = 32 / sizeof(T)>
 struct Pack {
   static constexpr int size = Size;
   typedef T Vector __attribute__((vector_size(Size * sizeof(T))));
+  using Word = std::conditional_t<sizeof(T) == sizeof(float), std::int32_t, std::int64_t>;
+  typedef Word Counts __attribute__((vector_size(Size * sizeof(T))));  ///< one for each element
 
   Vector elements;
 
@@ -42,10 +44,8 @@ struct Pack {
     elements = (Vector)((Bits)elements & kept);
   }
 
-  /// The same of those whose mark is negative.
-  AUTOSPMV_INLINE void drop(const Pack<std::int32_t, Size>& marks) {
-    elements = (Vector)((Bits)elements & (__builtin_convertvector(marks.elements, Bits) >= 0));
-  }
+  /// The same of all but those of which something is left.
+  AUTOSPMV_INLINE void keep_where(const Counts& left) { elements = (Vector)((Bits)elements & (left > 0)); }
 
   [[nodiscard]] AUTOSPMV_INLINE T sum() const {
     T sums[Size];
@@ -57,8 +57,7 @@ struct Pack {
   }
 
  private:
-  using Word = std::conditional_t<sizeof(T) == sizeof(float), std::int32_t, std::int64_t>;
-  typedef Word Bits __attribute__((vector_size(Size * sizeof(T))));
+  using Bits = Counts;
 
   // As many of each as a pack has.
   static constexpr auto ones_and_zeros = [] {

@@ -18,8 +18,6 @@ namespace autospmv::formats {
 
 /// To ask a slot whether it holds an entry.
 inline constexpr double asked_slot = 0.85;
-/// LoopWork::padded where padding is masked.
-inline constexpr double masked_slot = 0.12;
 
 /// What a loop over rows does for each entry, padding included, and for each row beside that; and for each row whose
 /// end is not foreseen: less where entries are read in packs, or rows lie in the order of their lengths.
@@ -27,8 +25,14 @@ struct LoopWork {
   double entry = 0;
   double row = 0;
   double unforeseen = 8;
-  double padded = asked_slot;  ///< of slots by which the lengths of neighbours differ: less where padding is masked
+  double beyond = asked_slot;       ///< of slots beyond the shortest of rows side by side, where neighbours differ
+  double beyond_long = asked_slot;  ///< the same where a long row lies beside others
 };
+
+/// Of slices in packs: their padding is multiplied as entries are, and long rows go on by themselves.
+inline constexpr LoopWork in_packs(double entry, double row) {
+  return {.entry = entry, .row = row, .beyond = 0, .beyond_long = 0.1};
+}
 
 /// LoopWork::unforeseen of entries one by one, where rows lie in the order of their lengths.
 inline constexpr double unforeseen_when_sorted = 1.2;
@@ -54,16 +58,14 @@ inline double work_of_rows(const Features& features, LoopWork loop) {
 }
 
 /// Slots in which rows lie side by side. Those beyond the shortest of their rows are about as many as are padding, and
-/// as many again that are not. Those of long rows are asked one by one whether they hold an entry, and what neighbours
-/// differ by takes LoopWork::padded.
+/// as many again that are not.
 inline double work_of_slots(const Features& features, double slots, LoopWork loop) {
-  constexpr double most_masked_of_row = 8;
   const auto rows = static_cast<double>(features.rows);
   const double beyond = std::min(slots, 2 * std::max(0.0, slots - static_cast<double>(features.nnz)));
   const double padding = features.sliced_ell_padding[0] - 1;
   const double of_neighbours = padding > 0 ? std::min(1.0, padding_of_neighbours(features) / padding) : 1;
-  const double in_packs = std::min(beyond * of_neighbours, most_masked_of_row * rows);
-  return slots * loop.entry + rows * loop.row + in_packs * loop.padded + (beyond - in_packs) * asked_slot;
+  return slots * loop.entry + rows * loop.row +
+         beyond * (of_neighbours * loop.beyond + (1 - of_neighbours) * loop.beyond_long);
 }
 
 /// Each thread jumps from row to row of the whole matrix, and from place to place in x.
