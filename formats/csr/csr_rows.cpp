@@ -1,5 +1,7 @@
 #include "formats/csr/csr_rows.hpp"
 
+#include "formats/common/host/gathers.hpp"
+#include "formats/common/host/host_shares.hpp"
 #include "formats/common/host/packed_row.hpp"
 #include "formats/common/host/row_partition.hpp"
 #include "formats/common/host/row_sum.hpp"
@@ -87,6 +89,18 @@ void scalar_version(const CsrView<T>& matrix, const Offset* row_ptr, const CsrRo
 AUTOSPMV_EACH_OFFSET(AUTOSPMV_ROWS)
 #undef AUTOSPMV_ROWS
 
+#if AUTOSPMV_GATHERS
+template <class T, class Offset>
+AUTOSPMV_WITH_GATHERS void gathered_version(const CsrView<T>& matrix, const Offset* row_ptr, const CsrRows& shape,
+                                            Share rows, T alpha, const T* x, T beta, T* y) {
+  for (auto row = rows.first; row < rows.last; ++row) {
+    const auto first = static_cast<std::int64_t>(row_ptr[row]);
+    const T sum = gathered_row_sum(matrix.values + first, matrix.col_idx + first, row_ptr[row + 1] - first, x);
+    host::store_row(y, shape.row_ids == nullptr ? row : shape.row_ids[row], alpha, sum, beta);
+  }
+}
+#endif
+
 }  // namespace
 
 template <class T>
@@ -95,6 +109,10 @@ void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T al
     for_each_share(row_ptr, matrix.rows, [&](Share rows) {
       if (shape.threads == 2) {
         scalar_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+#if AUTOSPMV_GATHERS
+      } else if (shape.threads == gathering_threads) {
+        gathered_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
+#endif
       } else {
         pack_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
       }

@@ -1,6 +1,7 @@
 // csr_vector: CSR as it is, T threads a row that read neighbouring entries and add their partial sums by warp
 // shuffles (T > 32: through shared memory). The storage is that of csr_scalar; T is chosen near npr. On the host, T
-// is how many products of a row are added up side by side: 2 scalars, or registers of 32 bytes, one (8) or two (16).
+// is how many products of a row are added up side by side: 2 scalars, or registers of 32 bytes, one (8) or two (16), or
+// what a processor with AVX-512 gathers into one of 64 bytes (32).
 // With share > 0, rows of more than share entries a thread are left to the whole block: where a few rows are long, the
 // others' threads would wait for theirs.
 //
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 
+#include "formats/common/host/gathers.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
@@ -36,7 +38,9 @@ class CsrVector final : public Format<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     // T = 4 is csr_scalar there.
-    if (device.backend == Backend::host) return {{"T", {2, 8, 16}}};
+    if (device.backend == Backend::host) {
+      return {{"T", has_gathers(device.name) ? Values{2, 8, 16, gathering_threads} : Values{2, 8, 16}}};
+    }
     // The best T leaves each thread two to eight entries; more threads where few rows would leave the device idle.
     const double idle_share = 2048.0 * device.multiprocessors / std::max(1.0, static_cast<double>(features.nnz));
     const std::int64_t middle = power_of_two_above(features.npr_mean * std::clamp(idle_share, 0.33, 1.0), 256);
@@ -99,6 +103,12 @@ class CsrVector final : public Format<T> {
   static double host_work(const Features& features, std::int64_t sums) {
     if (sums == 2) return work_of_rows(features, {.entry = 0.153, .row = 0.11, .unforeseen = 6.9});
     if (sums == 8) return work_of_rows(features, {.entry = 0.095, .row = 0.77, .unforeseen = 3.1});
+    if (sums == gathering_threads) {
+      // As much of x as comes from a near cache.
+      constexpr double near = 1 << 20;
+      const bool is_far = static_cast<double>(features.cols) * sizeof(T) > near;
+      return work_of_rows(features, {.entry = is_far ? 0.085 : 0.13, .row = 1.5, .unforeseen = 3.6});
+    }
     return work_of_rows(features, {.entry = 0.087, .row = 1.2, .unforeseen = 3.6});
   }
 
@@ -139,7 +149,9 @@ class CsrVector final : public Format<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
-    if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16}}};
+    if (device.backend == Backend::host) {
+      return {{"T", has_gathers(device.name) ? Values{2, 4, 8, 16, gathering_threads} : Values{2, 4, 8, 16}}};
+    }
     return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}},
             {"share", {0, 8, 32}},
             {"block", {128, 256, 512}},
