@@ -113,7 +113,7 @@ std::vector<char> read_member(Reader& reader, archive_entry* entry, const std::s
 
 bool remove_ending(std::string& name, std::string_view ending) {
   if (name.size() <= ending.size() || !name.ends_with(ending)) return false;
-  name.resize(name.size() - ending.size());
+  name.erase(name.size() - ending.size());
   return true;
 }
 

@@ -34,7 +34,7 @@ class OffsetList {
     auto position = position_of(offset, offsets_, count_, near);
     if (position < count_ && offsets_[position] == offset) return position;
     if (position < count_ && offsets_[position] < offset) ++position;
-    std::copy_backward(offsets_ + position, offsets_ + count_, offsets_ + count_ + 1);
+    for (auto i = count_; i > position; --i) offsets_[i] = offsets_[i - 1];
     offsets_[position] = offset;
     ++count_;
     return position;

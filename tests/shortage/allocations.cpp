@@ -25,7 +25,7 @@ bool fails() {
   return mine >= first_failing.load(std::memory_order_relaxed) && mine <= last_failing.load(std::memory_order_relaxed);
 }
 
-void say(std::string_view text) { static_cast<void>(write(STDERR_FILENO, text.data(), text.size())); }
+void say(std::string_view text) { static_cast<void>(!write(STDERR_FILENO, text.data(), text.size())); }
 
 // Of a program that dies, the number of the allocation is all that helps.
 [[noreturn]] void say_which_and_abort() {

@@ -252,7 +252,7 @@ TEST_F(StudyRun, BringsRunsOfSeveralMachinesIntoOneTable) {
     EXPECT_NE(table.out.find(expected), std::string::npos) << expected << " is not in\n" << table.out;
   }
   const auto claims = studies({"--claims-from", host, gpu, "--json"}).json_lines().at(0);
-  const auto& of_threads = claim_in(claims, "ellr_t", "its best T");
+  const auto of_threads = claim_in(claims, "ellr_t", "its best T");
   EXPECT_EQ(of_threads["runs"][0]["verdict"], "-");
   EXPECT_NE(of_threads["runs"][1]["verdict"], "-");
 }
