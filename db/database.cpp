@@ -209,7 +209,7 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
   auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
-    return db::find_passed(connection, fingerprint, environment, catalogue);
+    return db::find_passed(connection, fingerprint, environment, catalogue, impl_->parsed);
   });
   impl_->add_from_layers(trials, [&](Database& layer) { return layer.passed(key, catalogue); });
   return trials;

@@ -21,6 +21,7 @@
 #include "db/file/sqlite.hpp"
 #include "db/matrices.hpp"
 #include "db/suspects.hpp"
+#include "db/trials.hpp"
 
 namespace autospmv {
 
@@ -148,6 +149,7 @@ struct Database::Impl : Uncopied {
 
   std::mutex mutex;
   db::Connection connection;
+  db::ParsedParams parsed;
   const std::filesystem::path file;
   bool on_file;
   std::vector<std::shared_ptr<Database>> layers;  // the uppermost first

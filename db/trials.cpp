@@ -116,11 +116,16 @@ struct BriefTrial {
   }
 
   // Where it passed, and is what a trial of ours can have given.
-  void add_to(std::vector<TrialRecord>& trials) const {
+  void add_to(std::vector<TrialRecord>& trials, ParsedParams& parsed) const {
     if (measurement.outcome != Outcome::passed || measurement.warm.samples == 0 || !is_plausible(measurement)) return;
-    const auto parsed = parse_params(params);
     const auto format_version = narrow(version);
-    if (parsed && format_version) trials.push_back({{format, *parsed}, *format_version, true, measurement});
+    const auto& known_params = parsed.of(params);
+    if (!known_params || !format_version) return;
+    auto& trial = trials.emplace_back();
+    trial.candidate.format = format;
+    trial.candidate.params = *known_params;
+    trial.format_version = *format_version;
+    trial.measurement = measurement;
   }
 };
 
@@ -142,6 +147,14 @@ std::optional<Params> parse_params(const std::string& text) {
   auto params = Params::parse(text);
   if (params && params->text() != text) return std::nullopt;
   return params;
+}
+
+const std::optional<Params>& ParsedParams::of(const std::string& text) {
+  constexpr std::size_t most = 4096;  // about a megabyte
+  const auto known = by_text_.find(text);
+  if (known != by_text_.end()) return known->second;
+  if (by_text_.size() == most) by_text_.clear();
+  return by_text_.emplace(text, parse_params(text)).first->second;
 }
 
 bool is_plausible(const TrialRecord& trial) {
@@ -194,7 +207,7 @@ std::int64_t count_implausible(const Connection& connection) {
 }
 
 std::vector<TrialRecord> find_passed(const Connection& connection, const std::string& fingerprint,
-                                     std::int64_t environment, const std::string& catalogue) {
+                                     std::int64_t environment, const std::string& catalogue, ParsedParams& parsed) {
   const auto versions = versions_in(catalogue);
   std::vector<TrialRecord> trials;
   // In the order of an index: sorting and grouping would take longer than all the rest.
@@ -208,10 +221,10 @@ std::vector<TrialRecord> find_passed(const Connection& connection, const std::st
     next.read(statement);
     const auto known = versions.find(next.format);
     if (!catalogue.empty() && (known == versions.end() || known->second != next.version)) continue;
-    if (!next.is_of_same_candidate(last)) last.add_to(trials);
+    if (!next.is_of_same_candidate(last)) last.add_to(trials, parsed);
     std::swap(last, next);
   }
-  last.add_to(trials);
+  last.add_to(trials, parsed);
   return trials;
 }
 

@@ -2,6 +2,7 @@
 #include "db/database.hpp"
 
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "tests/db/support.hpp"
@@ -145,6 +146,22 @@ TEST(Database, GivesWhatWasRecordedOfAllMatricesOfABackend) {
   EXPECT_EQ(database->passed(recorded[0].key, "b:1").size(), 1U);
   EXPECT_EQ(database->recorded("cuda", "double").size(), 1U);
   EXPECT_EQ(database->recorded("host", "float").size(), 1U) << "however few bits they take";
+}
+
+TEST(Database, GivesWhatPassedWithParametersThatItHasReadBefore) {
+  const auto database = Database::in_memory();
+  constexpr int more_than_are_remembered = 5000;
+  std::vector<TrialRecord> trials;
+  trials.reserve(more_than_are_remembered);
+  for (int T = 0; T < more_than_are_remembered; ++T) trials.push_back(trial_of("a", {{"T", T}, {"U", 1}}, 1e-5));
+  database->record(key_of(1), matrix_record(), trials);
+  for (int reading = 0; reading < 2; ++reading) {
+    std::set<Params> read;
+    for (const auto& trial : database->passed(key_of(1))) read.insert(trial.candidate.params);
+    std::set<Params> recorded;
+    for (const auto& trial : trials) recorded.insert(trial.candidate.params);
+    EXPECT_EQ(read, recorded);
+  }
 }
 
 TEST(Database, KeepsCoefficientsByDevice) {
