@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -133,18 +134,15 @@ struct Database::Impl : Uncopied {
   /// Adds the trials that layers know of candidates that are not there yet, before all others.
   template <class Ask>
   void add_from_layers(std::vector<TrialRecord>& trials, const Ask& ask) const {
-    if (layers.empty()) return;
-    std::set<Candidate> known;
-    for (const auto& trial : trials) known.insert(trial.candidate);
     std::vector<TrialRecord> lower;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      for (auto& trial : ask(*layers[i])) {
-        if (!known.insert(trial.candidate).second) continue;
-        trial.layer = i + 1;
-        lower.push_back(std::move(trial));
-      }
+      auto more = ask(*layers[i]);
+      for (auto& trial : more) trial.layer = i + 1;
+      append_unknown(lower, std::move(more), trials);
     }
-    trials.insert(trials.begin(), std::make_move_iterator(lower.begin()), std::make_move_iterator(lower.end()));
+    if (lower.empty()) return;
+    lower.insert(lower.end(), std::make_move_iterator(trials.begin()), std::make_move_iterator(trials.end()));
+    trials = std::move(lower);
   }
 
   std::mutex mutex;
@@ -157,6 +155,23 @@ struct Database::Impl : Uncopied {
   std::string name = "the database in memory";    // where it is on no file
 
  private:
+  // Those of candidates that are neither among all nor above; `more` has each once. Mostly one database alone knows of
+  // a matrix, and there is nothing to compare.
+  static void append_unknown(std::vector<TrialRecord>& all, std::vector<TrialRecord> more,
+                             std::span<const TrialRecord> above) {
+    if (more.empty()) return;
+    if (all.empty() && above.empty()) {
+      all = std::move(more);
+      return;
+    }
+    std::set<Candidate> known;
+    for (const auto& trial : all) known.insert(trial.candidate);
+    for (const auto& trial : above) known.insert(trial.candidate);
+    for (auto& trial : more) {
+      if (!known.contains(trial.candidate)) all.push_back(std::move(trial));
+    }
+  }
+
   // A suspect that this object has noted: to clear it must take no memory.
   struct Note {
     TrialKey key;

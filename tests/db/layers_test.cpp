@@ -79,6 +79,26 @@ TEST_F(Layers, AnswerWhatIsNotKnownAbove) {
   EXPECT_EQ(top->statistics().trials, 1);
 }
 
+TEST_F(Layers, AnswerForEachOtherWhereNothingIsKnownAbove) {
+  {
+    const auto site = begin("site.db");
+    record_one(*site, key_of(1), trial_of("csr", {}, 2e-3));
+    const auto installed = begin("installed.db");
+    record_one(*installed, key_of(1), trial_of("csr", {}, 3e-3));
+    record_one(*installed, key_of(1), trial_of("hll", {}, 3e-3));
+    record_one(*installed, key_of(2), trial_of("hll", {}, 3e-3));
+  }
+  const auto top = above({"site.db", "installed.db"});
+  const auto known_to_both = top->passed(key_of(1));
+  ASSERT_EQ(known_to_both.size(), 2U);
+  EXPECT_EQ(known_to_both[0].candidate.format, "csr");
+  EXPECT_EQ(known_to_both[0].layer, 1U);
+  EXPECT_EQ(known_to_both[1].layer, 2U);
+  const auto known_to_one = top->passed(key_of(2));
+  ASSERT_EQ(known_to_one.size(), 1U);
+  EXPECT_EQ(known_to_one[0].layer, 2U);
+}
+
 TEST_F(Layers, AreReadWhileOthersWriteThem) {
   const auto site = begin("site.db");
   const auto top = above({"site.db"});
