@@ -1,8 +1,9 @@
 #include "db/trials.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -130,12 +131,15 @@ struct BriefTrial {
 };
 
 // The versions that a format_catalogue() names.
-std::map<std::string, std::int64_t> versions_in(const std::string& catalogue) {
-  std::map<std::string, std::int64_t> versions;
-  std::istringstream words(catalogue);
-  words.exceptions(std::ios::badbit);
-  std::string name;
-  for (std::int64_t version = 0; std::getline(words >> std::ws, name, ':') && words >> version;) {
+std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue) {
+  std::map<std::string_view, std::int64_t> versions;
+  while (!catalogue.empty()) {
+    const auto word = catalogue.substr(0, catalogue.find(' '));
+    catalogue.remove_prefix(std::min(catalogue.size(), word.size() + 1));
+    const auto name = word.substr(0, word.find(':'));
+    const auto digits = word.substr(std::min(word.size(), name.size() + 1));
+    std::int64_t version = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), version);
     versions[name] = version;
   }
   return versions;
@@ -215,12 +219,22 @@ std::vector<TrialRecord> find_passed(const Connection& connection, const std::st
                       "SELECT format, format_version, params, outcome = 'passed', warm_samples, warm_median_s, "
                       "setup_s, bytes FROM trial WHERE matrix = ?1 AND environment = ?2 ORDER BY format, params, id");
   statement.bind(fingerprint, environment);
+  // Those of one format follow each other.
+  std::string format;
+  std::int64_t version = 0;
+  bool known = false;
+  const auto is_known = [&](const BriefTrial& trial) {
+    if (trial.format == format && trial.version == version) return known;
+    format = trial.format;
+    version = trial.version;
+    const auto at = versions.find(format);
+    return known = at != versions.end() && at->second == version;
+  };
   BriefTrial last;  // did not pass as long as there is none
   BriefTrial next;
   while (statement.step()) {
     next.read(statement);
-    const auto known = versions.find(next.format);
-    if (!catalogue.empty() && (known == versions.end() || known->second != next.version)) continue;
+    if (!catalogue.empty() && !is_known(next)) continue;
     if (!next.is_of_same_candidate(last)) last.add_to(trials, parsed);
     std::swap(last, next);
   }
