@@ -95,9 +95,26 @@ class Format : Uncopied {
 
   /// What the candidate will cost, or why it is refused, before any work.
   [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params, const Device& device) const {
-    if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
-    return cost(features, params, device);
+    return Costs(*this, device).predict(features, params);
   }
+
+  /// The same for one candidate after the other: what parameters may be, it asks only once. Format and device outlive
+  /// it.
+  class Costs {
+   public:
+    Costs(const Format& format, const Device& device)
+        : format_(format), device_(device), allowed_(format.allowed(device)) {}
+
+    [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params) const {
+      if (auto refusal = formats::refuse_params(params, allowed_)) return *std::move(refusal);
+      return format_.cost(features, params, device_);
+    }
+
+   private:
+    const Format& format_;
+    const Device& device_;
+    std::vector<formats::Allowed> allowed_;
+  };
 
   /// Whether this candidate's results are bitwise equal from run to run.
   [[nodiscard]] virtual bool deterministic(const Params& /*params*/, const Device& /*device*/) const {

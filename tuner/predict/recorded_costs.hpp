@@ -2,7 +2,9 @@
 // from.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
@@ -16,10 +18,19 @@ namespace autospmv {
 template <class T, class Take>
 void for_each_cost(std::span<const TrialRecord> trials, const Features& features, const Device& device,
                    const Take& take) {
-  for (const auto& trial : trials) {
-    const auto* format = find_format<T>(trial.candidate.format);
-    if (format == nullptr || !(trial.measurement.warm.median > 0)) continue;
-    if (const auto cost = format->predict(features, trial.candidate.params, device)) take(trial, *cost);
+  // Those of one format mostly follow each other.
+  for (auto begin = trials.begin(); begin != trials.end();) {
+    const auto& name = begin->candidate.format;
+    const auto end =
+        std::find_if(begin, trials.end(), [&](const auto& trial) { return trial.candidate.format != name; });
+    const std::span of_format(std::exchange(begin, end), end);
+    const auto* format = find_format<T>(name);
+    if (format == nullptr) continue;
+    const typename Format<T>::Costs costs(*format, device);
+    for (const auto& trial : of_format) {
+      if (!(trial.measurement.warm.median > 0)) continue;
+      if (const auto cost = costs.predict(features, trial.candidate.params)) take(trial, *cost);
+    }
   }
 }
 

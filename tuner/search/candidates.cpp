@@ -18,8 +18,8 @@ namespace autospmv {
 namespace {
 
 template <class T>
-Prospect make_prospect(const Format<T>& format, const Params& params, int rank, const Features& features,
-                       const Device& device, const Predictor& predictor) {
+Prospect make_prospect(const Format<T>& format, const typename Format<T>::Costs& costs, const Params& params, int rank,
+                       const Features& features, const Device& device, const Predictor& predictor) {
   const auto& info = format.info();
   Prospect prospect;
   prospect.rank = rank;
@@ -28,7 +28,7 @@ Prospect make_prospect(const Format<T>& format, const Params& params, int rank, 
   prospect.deterministic = format.deterministic(params, device);
   prospect.capturable = format.capturable(params, device);
   prospect.baseline = info.baseline;
-  const auto cost = format.predict(features, params, device);
+  const auto cost = costs.predict(features, params);
   if (cost) {
     prospect.cost = *cost;
     const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
@@ -86,9 +86,11 @@ std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered,
     for (auto f = next++; f < considered.size(); f = next++) {
       const auto& format = *considered[f].format;
       if (!format.info().runs_on(device.backend)) continue;
-      int rank = 0;
-      for (const auto& params : considered[f].params(features, device, choices)) {
-        by_format[f].push_back(make_prospect(format, params, rank++, features, device, predictor));
+      const typename Format<T>::Costs costs(format, device);
+      const auto all = considered[f].params(features, device, choices);
+      by_format[f].reserve(all.size());
+      for (int rank = 0; const auto& params : all) {
+        by_format[f].push_back(make_prospect(format, costs, params, rank++, features, device, predictor));
       }
     }
   });

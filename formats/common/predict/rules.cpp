@@ -44,6 +44,8 @@ std::optional<Refusal> refuse_params(const Params& params, const std::vector<All
       return refuse_as_params(why.append(" is not ").append(at->text()));
     }
   }
+  // Each was found, and no two of them are the same.
+  if (params.values().size() == allowed.size()) return std::nullopt;
   for (const auto& one : allowed) {
     if (!params.find(one.name)) return refuse_as_params(std::string("'").append(one.name).append("' is missing"));
   }
