@@ -23,6 +23,8 @@ constexpr std::size_t percentile_index(int percent) {
 
 /// Bins of the npr histogram: bin 0 counts empty rows, bin b rows with npr in [2^(b-1), 2^b), the last longer ones too.
 inline constexpr int npr_bins = 33;
+/// Of a bin from 1 on.
+constexpr double least_of_bin(int bin) { return static_cast<double>(std::int64_t{1} << (bin - 1)); }
 
 /// b x b blocks and slices of C rows whose fill and padding are known.
 inline constexpr std::array<int, 4> block_sizes = {2, 3, 4, 8};

@@ -53,7 +53,7 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
   double slots = 0;
   for (int bin = 1; bin < npr_bins; ++bin) {
     const auto rows = static_cast<double>(features.npr_histogram[static_cast<std::size_t>(bin)]);
-    const double length = std::min(1.5 * std::ldexp(1.0, bin - 1), static_cast<double>(features.npr_max));
+    const double length = std::min(1.5 * least_of_bin(bin), static_cast<double>(features.npr_max));
     const int at = classes.class_of(std::llround(length));
     const double lanes = classes.lanes[at];
     const double lanes_taken = static_cast<double>(group_lanes) / static_cast<double>(classes.rows_of_group(at));

@@ -95,7 +95,7 @@ double expected_row_blocks(const Features& features, const RowBlockLimits& limit
   auto rows = static_cast<double>(features.rows);
   auto entries = static_cast<double>(features.nnz);
   for (int bin = 1; bin < npr_bins; ++bin) {
-    const double shortest = std::pow(2.0, bin - 1);
+    const double shortest = least_of_bin(bin);
     const double length = (shortest + std::min(2 * shortest - 1, static_cast<double>(features.npr_max))) / 2;
     if (length <= most_entries) continue;
     const auto long_rows = static_cast<double>(features.npr_histogram[static_cast<std::size_t>(bin)]);

@@ -30,7 +30,7 @@ double sum_over_rows(const Features& features, const OfRow& of_row) {
   double entries = 0;
   for (int bin = 1; bin <= last; ++bin) {
     const auto at = static_cast<std::size_t>(bin);
-    typical[at] = std::min(bin == 1 ? 1 : 1.45 * std::ldexp(1.0, bin - 1), longest);
+    typical[at] = std::min(bin == 1 ? 1 : 1.45 * least_of_bin(bin), longest);
     entries += rows_of(bin) * typical[at];
   }
   if (entries == 0) return 0;

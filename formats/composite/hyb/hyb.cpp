@@ -223,7 +223,7 @@ class Hyb final : public Format<T> {
   static double entries_past(const Features& features, std::int64_t width) {
     double entries = 0;
     for (int bin = 1; bin < npr_bins; ++bin) {
-      const double shortest = std::pow(2.0, bin - 1);
+      const double shortest = least_of_bin(bin);
       const double longest = std::min(2 * shortest - 1, static_cast<double>(features.npr_max));
       const double past = (shortest + longest) / 2 - static_cast<double>(width);
       entries += std::max(0.0, past) * static_cast<double>(features.npr_histogram[static_cast<std::size_t>(bin)]);
