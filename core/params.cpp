@@ -1,6 +1,7 @@
 #include "core/params.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <functional>
 #include <limits>
@@ -57,6 +58,18 @@ void Params::set_known(Value value) {
   std::move_backward(at, end, end + 1);
   *at = value;
   ++count_;
+}
+
+std::size_t Params::Hash::operator()(const Params& params) const noexcept {
+  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
+  std::uint64_t hash = 0;
+  for (const auto& [name, value] : params.values()) {
+    for (const auto word : {std::bit_cast<std::uintptr_t>(name.data()), static_cast<std::uintptr_t>(value)}) {
+      hash = (hash ^ word) * golden_ratio;
+      hash ^= hash >> 32;
+    }
+  }
+  return hash;
 }
 
 bool operator==(const Params& a, const Params& b) {

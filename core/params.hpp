@@ -49,6 +49,10 @@ class Params {
   [[nodiscard]] std::span<const Value> values() const { return {values_.data(), count_}; }
   [[nodiscard]] std::string text() const;
 
+  struct Hash {
+    std::size_t operator()(const Params& params) const noexcept;
+  };
+
   friend bool operator==(const Params& a, const Params& b);
   friend std::strong_ordering operator<=>(const Params& a, const Params& b);
 

@@ -222,6 +222,13 @@ TEST(Params, TakeNoMoreMemoryForWhatIsRead) {
   EXPECT_EXIT(read_many(), testing::ExitedWithCode(0), "");
 }
 
+TEST(Params, HashAlikeWhereEqual) {
+  Params params{{"T", 4}};
+  params.set("S", 2);
+  EXPECT_EQ(Params::Hash{}(params), Params::Hash{}({{"S", 2}, {"T", 4}}));
+  EXPECT_NE(Params::Hash{}(params), Params::Hash{}({{"S", 4}, {"T", 2}}));
+}
+
 TEST(Params, AreOrderedByNameThenValue) {
   Params params{{"b", 2}, {"a", 9}};
   EXPECT_EQ(params, (Params{{"a", 9}, {"b", 2}}));

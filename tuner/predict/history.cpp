@@ -246,12 +246,13 @@ typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
   if (!features) return read;
   read.label = record->label;
   const double csr_bytes = formats::csr_bytes<T>(features->rows, features->nnz);
-  const auto trials = trials_of_(points_.key_of(point));
-  for_each_cost<T>(trials, *features, device_, [&](const TrialRecord& trial, const Cost& cost) {
+  read.trials = trials_of_(points_.key_of(point));
+  read.ratios.reserve(read.trials.size());
+  for_each_cost<T>(read.trials, *features, device_, [&](const TrialRecord& trial, const Cost& cost) {
     const auto& m = trial.measurement;
     const double setup = model_.conversion_seconds(cost, csr_bytes);
     const bool converts = setup > 0 && m.setup_seconds > 0;
-    read.ratios.push_back({trial.candidate, std::log(m.warm.median / model_.product_seconds(cost)),
+    read.ratios.push_back({&trial.candidate, std::log(m.warm.median / model_.product_seconds(cost)),
                            converts ? std::log(m.setup_seconds / setup) : 0});
   });
   if (is_sibling(matrix)) take_order_only(read.ratios);
@@ -275,24 +276,25 @@ template <class T>
 const typename History<T>::PastMatrix& History<T>::keep(std::size_t matrix, const ReadMatrix& read) const {
   PastMatrix known{read.label, {}};
   known.ratios.reserve(read.ratios.size());
+  std::size_t format = 0;
   for (const auto& one : read.ratios) {
-    const auto format = format_index(one.candidate.format);
+    // Those of one format mostly follow each other.
+    if (format == tried_.size() || tried_[format].format != one.candidate->format) {
+      format = index_of(one.candidate->format);
+    }
     auto& index = tried_[format].index;
-    const auto choice = index.emplace(one.candidate.params, index.size()).first;
+    const auto choice = index.try_emplace(one.candidate->params, index.size()).first;
     known.ratios.push_back({format, choice->second, &choice->first, one.log_time, one.log_setup});
   }
   return past_.insert_or_assign(matrix, std::move(known)).first->second;
 }
 
 template <class T>
-std::size_t History<T>::format_index(const std::string& format) const {
-  const auto known = formats_.find(format);
-  if (known != formats_.end()) return known->second;
-  // First, so that where memory runs out the two still agree.
-  tried_.reserve(tried_.size() + 1);
-  const auto at = formats_.emplace(format, tried_.size()).first;
-  tried_.push_back({at->first, {}});
-  return at->second;
+std::size_t History<T>::index_of(const std::string& format) const {
+  const auto known = std::ranges::find(tried_, format, &TriedParams::format);
+  const auto index = static_cast<std::size_t>(known - tried_.begin());
+  if (known == tried_.end()) tried_.push_back({format, {}});
+  return index;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "db/database.hpp"
@@ -59,12 +61,13 @@ class History : public std::enable_shared_from_this<History<T>> {
  private:
   /// Logged ratios of one trial, as they were read.
   struct ReadRatio {
-    Candidate candidate;
+    const Candidate* candidate = nullptr;  ///< that of one of the trials
     double log_time = 0;
     double log_setup = 0;
   };
   struct ReadMatrix {
     std::string label;
+    std::vector<TrialRecord> trials;
     std::vector<ReadRatio> ratios;
   };
   /// The same as they are kept.
@@ -81,8 +84,8 @@ class History : public std::enable_shared_from_this<History<T>> {
   };
   /// Every choice of parameters of a format that was met, once; they stay where they are.
   struct TriedParams {
-    std::string_view format;
-    std::map<Params, std::size_t> index;
+    std::string format;
+    std::unordered_map<Params, std::size_t, Params::Hash> index;
   };
 
   void standardize();
@@ -94,7 +97,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
   const PastMatrix& past(std::size_t matrix) const;
   const PastMatrix& keep(std::size_t matrix, const ReadMatrix& read) const;
-  std::size_t format_index(const std::string& format) const;
+  std::size_t index_of(const std::string& format) const;
   void add(const LogRatio& ratio, const Predictor::Neighbour& neighbour, Predictor::FormatSums& of_format) const;
 
   RecordedPoints points_;
@@ -105,10 +108,9 @@ class History : public std::enable_shared_from_this<History<T>> {
   Position mean_{};
   Position deviation_{};
 
-  mutable std::mutex mutex_;                            ///< of what follows
-  mutable std::map<std::size_t, PastMatrix> past_;      ///< by which of the points
-  mutable std::map<std::string, std::size_t> formats_;  ///< where they are in tried_
-  mutable std::vector<TriedParams> tried_;              ///< by format
+  mutable std::mutex mutex_;                        ///< of what follows
+  mutable std::map<std::size_t, PastMatrix> past_;  ///< by which of the points
+  mutable std::deque<TriedParams> tried_;           ///< by format, in the order in which they were met
 };
 
 extern template const PointMaker& point_maker<float>();
