@@ -166,6 +166,7 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
     times.push_back(of_format.log_time);
     setups.push_back(of_format.log_setup);
     std::erase_if(of_format.of_params, [](const auto& sums) { return sums.weight == 0; });
+    for (const auto& sums : of_format.of_params) of_format.params.add(*sums.params);
     near.formats_.emplace(tried_[f].format, std::move(of_format));
   }
   near.unknown_.log_time = median(times);

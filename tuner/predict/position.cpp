@@ -60,18 +60,54 @@ void for_each_param(const Params& a, const Params& b, const Both& both, const On
 
 }  // namespace
 
+namespace {
+
+double alikeness(std::int64_t x, std::int64_t y, const Weights& weights) {
+  if (x == y) return 1;
+  if (x <= 0 || y <= 0) return weights.other_way;
+  const double ratio = static_cast<double>(std::min(x, y)) / static_cast<double>(std::max(x, y));
+  const double square = ratio * ratio;
+  return square * square;
+}
+
+}  // namespace
+
 double alikeness(const Params& a, const Params& b, const Weights& weights) {
   double alike = 1;
-  const auto other_way = [&] { return (alike *= weights.other_way) >= least_alikeness; };
-  const auto both = [&](std::int64_t x, std::int64_t y) {
-    if (x == y) return true;
-    if (x <= 0 || y <= 0) return other_way();
-    const double ratio = static_cast<double>(std::min(x, y)) / static_cast<double>(std::max(x, y));
-    const double square = ratio * ratio;
-    return (alike *= square * square) >= least_alikeness;
-  };
-  for_each_param(a, b, both, other_way);
+  const auto multiply_by = [&](double factor) { return (alike *= factor) >= least_alikeness; };
+  for_each_param(
+      a, b, [&](std::int64_t x, std::int64_t y) { return multiply_by(alikeness(x, y, weights)); },
+      [&] { return multiply_by(weights.other_way); });
   return alike;
+}
+
+void KnownParams::add(const Params& params) {
+  same_names_ = all_.empty() || have_names_of(params);
+  all_.push_back(&params);
+  if (!same_names_) return;
+  for (std::size_t p = 0; p < params.values().size(); ++p) {
+    const KnownValue value{p, params.values()[p].value};
+    const auto at = std::find(values_.begin(), values_.end(), value);
+    value_of_.push_back(static_cast<std::uint32_t>(at - values_.begin()));
+    if (at == values_.end()) values_.push_back(value);
+  }
+}
+
+bool KnownParams::have_names_of(const Params& params) const {
+  if (!same_names_ || all_.empty()) return false;
+  const auto known = all_.front()->values();
+  const auto asked = params.values();
+  return std::equal(known.begin(), known.end(), asked.begin(), asked.end(),
+                    [](const auto& a, const auto& b) { return a.same_name(b); });
+}
+
+std::vector<double> KnownParams::alikeness_of_values(const Params& params, const Weights& weights) const {
+  std::vector<double> factors;
+  factors.reserve(values_.size());
+  for (const auto& known : values_) {
+    factors.push_back(alikeness(params.values()[known.parameter].value, known.value, weights));
+  }
+  return factors;
 }
 
 double distance(const Params& a, const Params& b) {

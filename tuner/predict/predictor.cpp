@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/predict/position.hpp"
-
 namespace autospmv {
 
 std::string_view name_of(Tier tier) {
@@ -55,14 +53,13 @@ Correction Predictor::correction(const std::string& format, const Params& params
   double square = mean_weight * (of_format.log_time * of_format.log_time + weights_.format_variance) +
                   model_weight * (unknown_.log_time * unknown_.log_time + model_variance);
   double setup = mean_weight * of_format.log_setup + model_weight * unknown_.log_setup;
-  for (const auto& sums : of_format.of_params) {
-    const double alike = alikeness(params, *sums.params, weights_);
-    if (alike < least_alikeness) continue;
+  of_format.params.for_each_alike(params, weights_, [&](std::size_t which, double alike) {
+    const auto& sums = of_format.of_params[which];
     weights += alike * sums.weight;
     time += alike * sums.log_time;
     square += alike * sums.square;
     setup += alike * sums.log_setup;
-  }
+  });
   Correction correction;
   correction.weight = weights - doubt;
   correction.log_time = time / weights;

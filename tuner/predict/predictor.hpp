@@ -11,6 +11,7 @@
 
 #include "core/params.hpp"
 #include "tuner/predict/cost_model.hpp"
+#include "tuner/predict/position.hpp"
 #include "tuner/predict/searched_weights.hpp"
 
 namespace autospmv {
@@ -79,6 +80,7 @@ class Predictor {
   };
   struct FormatSums {
     std::vector<Sums> of_params;
+    KnownParams params;   ///< those of of_params
     double log_time = 0;  ///< mean
     double log_setup = 0;
     Tier tier = Tier::model;  ///< of the nearest neighbour that tried it

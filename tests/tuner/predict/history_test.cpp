@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -28,6 +29,31 @@ TEST(Distance, CountsParametersThatDiffer) {
   EXPECT_EQ(distance({{"block", 256}}, base), 1);
   EXPECT_EQ(distance(base, {{"T", 1 << 20}, {"block", 256}}), 1.5) << "no parameter counts for more";
   EXPECT_EQ(distance({{"a", 1}}, {{"b", 1}}), 2);
+}
+
+TEST(KnownParams, AreAsAlikeTogetherAsOneByOne) {
+  const std::vector<Params> same_names{{{"T", 8}, {"block", 256}, {"sort", 0}},
+                                       {{"T", 4}, {"block", 256}, {"sort", 1}},
+                                       {{"T", 1}, {"block", 128}, {"sort", 1}},
+                                       {{"T", 8}, {"block", 512}, {"sort", 0}}};
+  auto other_names = same_names;
+  other_names.push_back({{"T", 8}, {"lanes", 4}});
+  const std::vector<Params> asked{
+      {{"T", 8}, {"block", 256}, {"sort", 0}}, {{"T", 6}, {"block", 200}, {"sort", 1}}, {{"T", 8}, {"block", 256}}, {}};
+  for (const auto& all : {same_names, other_names}) {
+    KnownParams known;
+    for (const auto& params : all) known.add(params);
+    for (const auto& params : asked) {
+      std::map<std::size_t, double> together;
+      known.for_each_alike(params, searched_weights, [&](std::size_t which, double alike) { together[which] = alike; });
+      std::map<std::size_t, double> one_by_one;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const double alike = alikeness(params, all[i]);
+        if (alike >= least_alikeness) one_by_one[i] = alike;
+      }
+      EXPECT_EQ(together, one_by_one) << params.text() << " among " << all.size();
+    }
+  }
 }
 
 TEST(History, KnowsWhatWasMeasuredAtTheSamePlace) {
