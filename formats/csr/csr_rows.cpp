@@ -105,12 +105,13 @@ AUTOSPMV_WITH_GATHERS void gathered_version(const CsrView<T>& matrix, const Offs
 
 template <class T>
 void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T alpha, const T* x, T beta, T* y) {
+  [[maybe_unused]] static const bool gathers = has_gathers();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for_each_share(row_ptr, matrix.rows, [&](Share rows) {
       if (shape.threads == 2) {
         scalar_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
 #if AUTOSPMV_GATHERS
-      } else if (shape.threads == gathering_threads) {
+      } else if (shape.threads == gathering_threads && gathers) {
         gathered_version(matrix, row_ptr, shape, rows, alpha, x, beta, y);
 #endif
       } else {

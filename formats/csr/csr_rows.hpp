@@ -30,7 +30,7 @@ inline constexpr int gathering_threads = 32;
 
 /// On the host: rows in shares of equal nonzeros. `threads` is how many products of a row are added up side by side: 2,
 /// in scalars; 4, by what lengths the rows have, in registers of 4 to 8 values; 8, all in registers of 32 bytes; 16,
-/// two of these; gathering_threads, in registers of 64 bytes that the processor gathers, where has_gathers().
+/// two of these; gathering_threads, in registers of 64 bytes that the processor gathers, where it can.
 template <class T>
 void multiply_csr_rows_host(const CsrView<T>& matrix, const CsrRows& shape, T alpha, const T* x, T beta, T* y);
 

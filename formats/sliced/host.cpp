@@ -372,15 +372,18 @@ GroupChunks chunks_of(std::span<std::int64_t> lengths) {
   constexpr std::int64_t lanes_of_few = 5;     // times as many as are few
   constexpr std::int64_t slots_of_entry = 2;   // what an entry by itself takes
   constexpr std::int64_t slots_of_lanes = 32;  // what going through the lanes takes
-  const auto most = lengths.begin() + std::ssize(lengths) / lanes_of_few;
+  const auto lanes = std::ssize(lengths);
+  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+  GroupChunks chunks{static_cast<std::int32_t>(*shortest), static_cast<std::int32_t>(*longest),
+                     static_cast<std::int32_t>(*longest)};
+  if ((*longest - *shortest) * lanes <= slots_of_lanes) return chunks;
+  const auto most = lengths.begin() + lanes / lanes_of_few;
   std::nth_element(lengths.begin(), most, lengths.end(), std::greater<>{});
-  const auto longest = *std::max_element(lengths.begin(), most + 1);
   std::int64_t entries_left = 0;
   for (auto lane = lengths.begin(); lane != most; ++lane) entries_left += *lane - *most;
-  const auto slots_left = (longest - *most) * std::ssize(lengths);
-  const bool to_the_end = slots_left <= slots_of_lanes + slots_of_entry * entries_left;
-  return {static_cast<std::int32_t>(*std::min_element(most, lengths.end())),
-          static_cast<std::int32_t>(to_the_end ? longest : *most), static_cast<std::int32_t>(longest)};
+  const auto slots_left = (chunks.all - *most) * lanes;
+  if (slots_left > slots_of_lanes + slots_of_entry * entries_left) chunks.in_packs = static_cast<std::int32_t>(*most);
+  return chunks;
 }
 
 template <class T>
@@ -462,16 +465,22 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
         return length > 0 ? matrix.col_idx[first + length - 1] : 0;
       };
       // An array that nobody reads is not there.
-      const auto put = [=, &matrix](std::int64_t slot, std::int64_t k) {
-        if (column_at != nullptr) column_at[slot] = k < length ? matrix.col_idx[first + k] : padding(k);
-        if (value_at != nullptr) value_at[slot] = k < length ? matrix.values[first + k] : T{0};
+      const auto fill_row = [&](const auto& slot_of) {
+        for (std::int64_t k = 0; k < length; ++k) {
+          if (column_at != nullptr) column_at[slot_of(k)] = matrix.col_idx[first + k];
+          if (value_at != nullptr) value_at[slot_of(k)] = matrix.values[first + k];
+        }
+        for (auto k = length; k < chunks * threads; ++k) {
+          if (column_at != nullptr) column_at[slot_of(k)] = padding(k);
+          if (value_at != nullptr) value_at[slot_of(k)] = T{0};
+        }
       };
       const auto step = sliced.slice_rows * threads;
       const auto slot = start * step + lane;
       if (threads == 1) {
-        for (std::int64_t k = 0; k < chunks; ++k) put(slot + k * step, k);
+        fill_row([=](std::int64_t k) { return slot + k * step; });
       } else {
-        for (std::int64_t k = 0; k < chunks * threads; ++k) put(slot + k / threads * step + k % threads, k);
+        fill_row([=](std::int64_t k) { return slot + k / threads * step + k % threads; });
       }
     });
   });

@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                "format 'hdia': parameters: hack=33 is not 32 to 1024 by 32"},
         Misuse{"UnknownParameterValueToTune",
                {"tune", "--backend", "host", "--db", ":memory:", "--only", "csr_vector T=3", "gen:grid2d:3"},
-               "format 'csr_vector': parameters: T=3 is not 2, 4, 8 or 16"},
+               "format 'csr_vector': parameters: T=3 is not 2, 4, 8, 16 or 32"},
         Misuse{"UnknownStudy", {"bench", "--study", "nosuch", "gen:grid2d:3"}, "ellr_t, three-formats"},
         Misuse{"StudyOfOneFormat", {"bench", "--study", "ellr_t", "--format", "dia", "gen:grid2d:3"}, "--format"},
         Misuse{"UnknownDatabaseAction", {"db", "drop"}, "db list"},
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& chosen) { return chosen.param.name; });
 
 TEST_F(BadInput, CandidatesThatAreNoneBeginNoDatabase) {
-  expect_one_error(tune({"gen:grid2d:3", "--only", "csr_vector T=3"}), 2, "T=3 is not 2, 4, 8 or 16");
+  expect_one_error(tune({"gen:grid2d:3", "--only", "csr_vector T=3"}), 2, "T=3 is not 2, 4, 8, 16 or 32");
   EXPECT_FALSE(std::filesystem::exists(path("trials.db")));
 }
 

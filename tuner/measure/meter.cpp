@@ -31,7 +31,7 @@ class HostTimedProduct final : public TimedProduct {
     auto once = time_one();
     // The first one finds in the caches what others have left there: of how many fill a part, only a second one tells.
     if (once.seconds < length.host / parts_of_sample) once = time_one();
-    const double sample = std::max(length.host, length.products * once.seconds);
+    const double sample = std::max(length.host, std::min(length.products * once.seconds, most_of_products));
     const double part = sample / parts_of_sample;
     repetitions_ = std::clamp(static_cast<int>(part / std::max(once.seconds, 1e-9)), 1, most_repetitions);
     wanted_parts_ = std::clamp(static_cast<int>(sample / std::max(once.seconds, part)), 1, most_wanted_parts);

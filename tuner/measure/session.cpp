@@ -34,8 +34,6 @@ constexpr double doubt_of_disturbed = 3;
 constexpr double least_conversion = 0.3;
 // How much slower the machine may be at one time than at another.
 constexpr double most_change_of_speed = 2;
-// How much the median of a few rounds may be off.
-constexpr double doubt_of_rounds = 1.05;
 
 }  // namespace
 
@@ -139,7 +137,8 @@ void Session<T>::convert_again(Trial& trial, int samples) {
     if (op == nullptr) return;
     measurement.setup_seconds = std::min(measurement.setup_seconds, again.setup_seconds);
     if (samples == 0 || measurement.bytes == 0) return;
-    const auto timed = timed_product(trial, *op, rules_.round_sample.value_or(rules_.sample));
+    const auto length_of_rivals = rules_.final_sample.value_or(rules_.round_sample.value_or(rules_.sample));
+    const auto timed = timed_product(trial, *op, length_of_rivals);
     Samples of_first;
     Samples of_other;
     for (int i = 0; i < samples; ++i) {
@@ -264,7 +263,7 @@ std::vector<typename Session<T>::Trial*> Session<T>::contenders() const {
   const auto too_slow = [&](const Trial* trial) {
     const double doubt = rules_.cut_factor > doubt_of_disturbed ? rules_.cut_factor
                          : trial->disturbed()                   ? doubt_of_disturbed
-                                                                : doubt_of_rounds;
+                                                                : rules_.doubt_of_rounds;
     return total(trial, least_conversion) > doubt * best;
   };
   trials.erase(std::remove_if(trials.begin(), trials.end(), too_slow), trials.end());
@@ -338,14 +337,18 @@ void Session<T>::even_out(const std::vector<Trial*>& trials) {
 template <class T>
 void Session<T>::run_rounds() {
   const auto all = kept();
-  if (rules_.round_sample) {
-    for (auto* trial : all) trial->timed = timed_product(*trial, *trial->op, *rules_.round_sample);
-  }
+  const auto take_samples_of = [&](const std::vector<Trial*>& trials, const std::optional<SampleLength>& length) {
+    if (!length) return;
+    for (auto* trial : trials) trial->timed = timed_product(*trial, *trial->op, *length);
+    rounds_.clear();
+  };
+  take_samples_of(all, rules_.round_sample);
   for (int i = 0; i < rules_.max_rounds; ++i) {
     if (round(all) && i >= rules_.min_rounds) break;
   }
   even_out(all);
   const auto rivals = contenders();
+  take_samples_of(rivals, rules_.final_sample);
   for (int i = 0; i < rules_.final_rounds && rivals.size() > 1; ++i) round(rivals);
   even_out(rivals);
   for (int i = 1; i < rules_.conversions; ++i) {

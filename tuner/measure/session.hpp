@@ -26,7 +26,8 @@ struct SessionRules {
   int first_look_samples = 3;
   int min_rounds = 5;
   int max_rounds = 25;
-  int final_rounds = 6;  ///< more of those that may win after all
+  int final_rounds = 6;           ///< more of those that may win after all
+  double doubt_of_rounds = 1.05;  ///< how much slower than the best these may be
   /// Of the same: what only the first one of its kind takes is not the format's, nor is what its products gain or lose
   /// by where in memory it happens to lie, up to a tenth on a host.
   int conversions = 3;
@@ -36,7 +37,9 @@ struct SessionRules {
   int loop_samples = 3;        ///< likewise; enough for a median, and no candidate is chosen by it
   SampleLength sample = long_sample;
   std::optional<SampleLength> round_sample = {};  ///< in rounds; nothing: the same
-  double expected_calls = 1000;                   ///< as in Limits: what a conversion has to pay for itself
+  /// In the final rounds, which then count alone; nothing: as before, and all rounds count.
+  std::optional<SampleLength> final_sample = {};
+  double expected_calls = 1000;  ///< as in Limits: what a conversion has to pay for itself
 };
 
 /// Tunes on a short list, in the time of a few hundred products: warm only.
@@ -66,8 +69,14 @@ inline constexpr SessionRules host_short_list_rules{.cut_factor = 1.35,
                                                     .round_sample = medium_sample};
 /// Tunes on a short list for many calls, warm only. What is a few percent off is told from the best, and where its
 /// arrays happen to lie in memory decides nothing.
-inline constexpr SessionRules many_calls_rules{
-    .max_rounds = 12, .cold_samples = 0, .loop_samples = 0, .sample = medium_sample, .round_sample = repeated_sample};
+inline constexpr SessionRules many_calls_rules{.max_rounds = 10,
+                                               .doubt_of_rounds = 1.25,
+                                               .conversion_samples = 2,
+                                               .cold_samples = 0,
+                                               .loop_samples = 0,
+                                               .sample = medium_sample,
+                                               .round_sample = repeated_sample,
+                                               .final_sample = settled_sample};
 inline const SessionRules& rules_of_short_list(Backend backend, const Limits& limits) {
   if (expects_many_calls(limits)) return many_calls_rules;
   return backend == Backend::host ? host_short_list_rules : short_list_rules;

@@ -58,10 +58,6 @@ void for_each_param(const Params& a, const Params& b, const Both& both, const On
   }
 }
 
-}  // namespace
-
-namespace {
-
 double alikeness(std::int64_t x, std::int64_t y, const Weights& weights) {
   if (x == y) return 1;
   if (x <= 0 || y <= 0) return weights.other_way;

@@ -22,8 +22,9 @@
 
 namespace autospmv::formats {
 
-/// Whether gathered_row_sum() may be called on a device of this name.
+/// Whether a device of this name has them, and the host: then gathered_row_sum() may be called.
 inline bool has_gathers(std::string_view device) { return AUTOSPMV_GATHERS == 1 && instructions_in(device) == avx512; }
+inline bool has_gathers() { return AUTOSPMV_GATHERS == 1 && host_instructions() == avx512; }
 
 #if AUTOSPMV_GATHERS
 

@@ -29,10 +29,8 @@ struct LoopWork {
   double beyond_long = asked_slot;  ///< the same where a long row lies beside others
 };
 
-/// Of slices in packs: their padding is multiplied as entries are, and long rows go on by themselves.
-inline constexpr LoopWork in_packs(double entry, double row) {
-  return {.entry = entry, .row = row, .beyond = 0, .beyond_long = 0.1};
-}
+/// Of slices in packs: their padding is multiplied as entries are. Of long rows there may be more than features tell.
+inline constexpr LoopWork in_packs(double entry, double row) { return {.entry = entry, .row = row, .beyond = 0}; }
 
 /// LoopWork::unforeseen of entries one by one, where rows lie in the order of their lengths.
 inline constexpr double unforeseen_when_sorted = 1.2;

@@ -149,9 +149,7 @@ class CsrVector final : public Format<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
-    if (device.backend == Backend::host) {
-      return {{"T", has_gathers(device.name) ? Values{2, 4, 8, 16, gathering_threads} : Values{2, 4, 8, 16}}};
-    }
+    if (device.backend == Backend::host) return {{"T", {2, 4, 8, 16, gathering_threads}}};
     return {{"T", {2, 4, 8, 16, 32, 64, 128, 256, 512}},
             {"share", {0, 8, 32}},
             {"block", {128, 256, 512}},
