@@ -32,8 +32,10 @@ class SlicedFormat : public Format<T> {
     } else {
       cost.work = work_on_host(features, layout);
       const bool sorted = layout.sort_window >= features.rows && layout.sort_window > 1;
-      constexpr double by_windows = 1.6;
-      cost.conversion = sorted ? conversion_by_sorting(features) : layout.sort_window > 1 ? by_windows : 1;
+      // Of a slice of more rows than fill a cache line, each entry goes to another line.
+      const double in_order = layout.slice_rows <= 16 ? 2 : 4;
+      constexpr double by_windows = 2.5;
+      cost.conversion = sorted ? conversion_by_sorting(features) : layout.sort_window > 1 ? by_windows : in_order;
       if (layout.column_bits < full_column_bits || layout.value_bits == 8) cost.conversion += 1;
     }
     return cost;
