@@ -64,8 +64,7 @@ AUTOSPMV_INLINE void with_store(const CsrRows& shape, T alpha, T beta, T* y, con
     sum_share([=](std::int64_t row, T sum) AUTOSPMV_INLINE_LAMBDA { y[row] = alpha * sum; });
   } else {
     sum_share([=](std::int64_t row, T sum) AUTOSPMV_INLINE_LAMBDA {
-      T& to = y[shape.row_ids == nullptr ? row : shape.row_ids[row]];
-      to = beta == T{0} ? alpha * sum : alpha * sum + beta * to;
+      host::store_row(y, shape.row_ids == nullptr ? row : shape.row_ids[row], alpha, sum, beta);
     });
   }
 }

@@ -109,8 +109,8 @@ class SlicedFormat : public Format<T> {
     const double pages =
         layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
     const double arrays = layout.value_bits == 0 ? 1 : 2;
-    auto loop = in_packs(0.075, layout.sort_window > 1 ? 0.85 : 0.4);
-    if (layout.slice_rows == 0) loop = in_packs(arrays * (0.2 + 0.015 * pages), 0);
+    auto loop = work_in_packs(0.075, layout.sort_window > 1 ? 0.85 : 0.4);
+    if (layout.slice_rows == 0) loop = work_in_packs(arrays * (0.2 + 0.015 * pages), 0);
     return work + work_of_slots(features, read, loop);
   }
 

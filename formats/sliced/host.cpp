@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/machine/parallel.hpp"
+#include "formats/common/host/host_shares.hpp"
 #include "formats/common/host/pack.hpp"
 #include "formats/common/host/packed_row.hpp"
 #include "formats/common/host/read_ahead.hpp"
@@ -129,8 +130,7 @@ struct LaneGroup {
 
 template <class T>
 AUTOSPMV_INLINE void store(const SlicedMatrix<T>& sliced, std::int64_t position, T sum, T alpha, T beta, T* y) {
-  const auto row = row_at(sliced, position);
-  y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
+  store_row(y, row_at(sliced, position), alpha, sum, beta);
 }
 
 // The groups of lanes, over all slices. Of what is stored through y a compiler has to believe that it changes whatever
@@ -344,6 +344,36 @@ AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, NearColumns<std::uint16_t>)
 AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, NearColumns<std::uint8_t>)
 #undef AUTOSPMV_GROUPS
 
+// How far packs go in a group of lanes of such lengths: as far as most lanes do, and to the end where the padding of
+// the others takes no longer than to leave the last entries to their lanes. Reorders the lengths.
+GroupChunks chunks_of(std::span<std::int64_t> lengths) {
+  constexpr std::int64_t lanes_of_few = 5;     // times as many as are few
+  constexpr std::int64_t slots_of_entry = 2;   // what an entry by itself takes
+  constexpr std::int64_t slots_of_lanes = 32;  // what going through the lanes takes
+  const auto lanes = std::ssize(lengths);
+  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+  GroupChunks chunks{static_cast<std::int32_t>(*shortest), static_cast<std::int32_t>(*longest),
+                     static_cast<std::int32_t>(*longest)};
+  if ((*longest - *shortest) * lanes <= slots_of_lanes) return chunks;
+  const auto most = lengths.begin() + lanes / lanes_of_few;
+  std::nth_element(lengths.begin(), most, lengths.end(), std::greater<>{});
+  std::int64_t entries_left = 0;
+  for (auto lane = lengths.begin(); lane != most; ++lane) entries_left += *lane - *most;
+  const auto slots_left = (chunks.all - *most) * lanes;
+  if (slots_left > slots_of_lanes + slots_of_entry * entries_left) chunks.in_packs = static_cast<std::int32_t>(*most);
+  return chunks;
+}
+
+template <class T, class Offset>
+GroupChunks chunks_of_group(const SlicedMatrix<T>& sliced, const Offset* row_ptr, std::int64_t group) {
+  const auto lanes = lanes_of(sliced.slice_rows);
+  std::array<std::int64_t, most_lanes> lengths{};
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    lengths[static_cast<std::size_t>(lane)] = length_at(sliced, row_ptr, group * lanes + lane);
+  }
+  return chunks_of(std::span(lengths).first(static_cast<std::size_t>(lanes)));
+}
+
 }  // namespace
 
 template <class T>
@@ -366,52 +396,31 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window) {
   return order;
 }
 
-// How far packs go in a group of lanes of such lengths: as far as most lanes do, and to the end where the padding of
-// the others takes no longer than to leave the last entries to their lanes. Reorders the lengths.
-GroupChunks chunks_of(std::span<std::int64_t> lengths) {
-  constexpr std::int64_t lanes_of_few = 5;     // times as many as are few
-  constexpr std::int64_t slots_of_entry = 2;   // what an entry by itself takes
-  constexpr std::int64_t slots_of_lanes = 32;  // what going through the lanes takes
-  const auto lanes = std::ssize(lengths);
-  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
-  GroupChunks chunks{static_cast<std::int32_t>(*shortest), static_cast<std::int32_t>(*longest),
-                     static_cast<std::int32_t>(*longest)};
-  if ((*longest - *shortest) * lanes <= slots_of_lanes) return chunks;
-  const auto most = lengths.begin() + lanes / lanes_of_few;
-  std::nth_element(lengths.begin(), most, lengths.end(), std::greater<>{});
-  std::int64_t entries_left = 0;
-  for (auto lane = lengths.begin(); lane != most; ++lane) entries_left += *lane - *most;
-  const auto slots_left = (chunks.all - *most) * lanes;
-  if (slots_left > slots_of_lanes + slots_of_entry * entries_left) chunks.in_packs = static_cast<std::int32_t>(*most);
-  return chunks;
-}
-
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
-  const bool in_groups = is_in_groups(sliced);
-  const auto group_rows = in_groups ? lanes_of(sliced.slice_rows) : sliced.slice_rows;
-  const auto groups = sliced.slice_rows / group_rows;
-  if (in_groups) sliced.group_chunks = Array<GroupChunks>(static_cast<std::size_t>(sliced.slices * groups), Place{});
+  const auto groups = is_in_groups(sliced) ? sliced.slice_rows / lanes_of(sliced.slice_rows) : 0;
+  sliced.group_chunks = Array<GroupChunks>(static_cast<std::size_t>(sliced.slices * groups), Place{});
   auto* const of_groups = sliced.group_chunks.data();
   with_offsets(matrix.row_ptr, [&, of_groups](const auto* row_ptr) {
+    const auto longest_of = [&, row_ptr](std::int64_t slice) {
+      std::int64_t longest = 0;
+      for (auto position = slice * sliced.slice_rows; position < (slice + 1) * sliced.slice_rows; ++position) {
+        longest = std::max(longest, length_at(sliced, row_ptr, position));
+      }
+      return longest;
+    };
+    const auto longest_of_groups = [&, of_groups, row_ptr](std::int64_t slice) {
+      std::int64_t longest = 0;
+      for (auto group = slice * groups; group < (slice + 1) * groups; ++group) {
+        of_groups[group] = chunks_of_group(sliced, row_ptr, group);
+        longest = std::max<std::int64_t>(longest, of_groups[group].all);
+      }
+      return longest;
+    };
     parallel_for(
         sliced.slices,
-        [&, of_groups](std::int64_t slice) {
-          std::int64_t longest = 0;
-          if (of_groups == nullptr) {
-            for (auto position = slice * group_rows; position < (slice + 1) * group_rows; ++position) {
-              longest = std::max(longest, length_at(sliced, row_ptr, position));
-            }
-          } else {
-            for (auto group = slice * groups; group < (slice + 1) * groups; ++group) {
-              std::array<std::int64_t, most_lanes> lengths{};
-              for (std::int64_t lane = 0; lane < group_rows; ++lane) {
-                lengths[static_cast<std::size_t>(lane)] = length_at(sliced, row_ptr, group * group_rows + lane);
-              }
-              of_groups[group] = chunks_of(std::span(lengths).first(static_cast<std::size_t>(group_rows)));
-              longest = std::max<std::int64_t>(longest, of_groups[group].all);
-            }
-          }
+        [&](std::int64_t slice) {
+          const auto longest = groups > 0 ? longest_of_groups(slice) : longest_of(slice);
           const auto chunks = (longest + sliced.layout.threads - 1) / sliced.layout.threads;
           sliced.slice_chunks[static_cast<std::size_t>(slice)] = static_cast<std::int32_t>(chunks);
         },
@@ -436,13 +445,12 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   auto* const column_at = columns.data();
   auto* const value_at = values.data();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    // The longest of a slice has an entry in each of its chunks.
-    const auto longest_of = [&](std::int64_t slice) {
-      auto longest = slice * sliced.slice_rows;
-      for (auto position = longest; position < (slice + 1) * sliced.slice_rows; ++position) {
-        if (length_at(sliced, row_ptr, position) > length_at(sliced, row_ptr, longest)) longest = position;
-      }
-      return longest;
+    // What stands in a row without entries must not make a small slice span more columns than its bits hold.
+    const auto column_for_empty = [&, row_ptr](std::int64_t slice) {
+      if (sliced.layout.column_bits == full_column_bits) return 0;
+      auto position = slice * sliced.slice_rows;
+      while (length_at(sliced, row_ptr, position) == 0) ++position;
+      return matrix.col_idx[row_ptr[row_at(sliced, position)]];
     };
     parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at, row_ptr](std::int64_t position) {
       const auto slice = position / sliced.slice_rows;
@@ -454,16 +462,9 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
       if (!sliced.lengths.empty()) {
         sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
       }
-      // What stands in padding is read: the last column of the row, which lies near. Or one in the same place of
-      // another row, so that the slice spans no more columns.
-      const bool in_fewer_bits = sliced.layout.column_bits < full_column_bits;
-      const auto other = in_fewer_bits && length < chunks * threads
-                             ? static_cast<std::int64_t>(row_ptr[row_at(sliced, longest_of(slice))])
-                             : 0;
-      const auto padding = [=, &matrix](std::int64_t k) {
-        if (in_fewer_bits) return matrix.col_idx[other + k];
-        return length > 0 ? matrix.col_idx[first + length - 1] : 0;
-      };
+      // What stands in padding is read: the last column of the row, which lies near.
+      const bool has_padding = length < chunks * threads;
+      const auto padding = !has_padding ? 0 : length > 0 ? matrix.col_idx[first + length - 1] : column_for_empty(slice);
       // An array that nobody reads is not there.
       const auto fill_row = [&](const auto& slot_of) {
         for (std::int64_t k = 0; k < length; ++k) {
@@ -471,7 +472,7 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
           if (value_at != nullptr) value_at[slot_of(k)] = matrix.values[first + k];
         }
         for (auto k = length; k < chunks * threads; ++k) {
-          if (column_at != nullptr) column_at[slot_of(k)] = padding(k);
+          if (column_at != nullptr) column_at[slot_of(k)] = padding;
           if (value_at != nullptr) value_at[slot_of(k)] = T{0};
         }
       };

@@ -94,10 +94,12 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
 
 template <class T>
 bool SlicedMatrix<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
-  if (values.bits == 0 && place.backend == Backend::host) return encode_one_value(values, matrix);
-  // To encode values, it must be known which slots are padding.
+  const bool on_host = place.backend == Backend::host;
+  if (values.bits == 0 && on_host) return encode_one_value(values, matrix);
+  // To encode values, it must be known which slots are padding, where that is marked.
   Array<std::int32_t> again;
-  if (columns.bits < 32 && !values.in_full()) again = Array<std::int32_t>(static_cast<std::size_t>(slots), place);
+  if (columns.bits < 32 && !values.in_full() && !on_host)
+    again = Array<std::int32_t>(static_cast<std::size_t>(slots), place);
   auto& full = columns.bits < 32 ? again : columns.full;
   return refill_values(values, static_cast<std::size_t>(slots), full.data(), place, stream,
                        [&](Array<T>& to, Stream on) { fill(matrix, *this, full, to, place, on); });

@@ -3,6 +3,7 @@
 // decides.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -28,42 +29,53 @@ inline bool has_gathers() { return AUTOSPMV_GATHERS == 1 && host_instructions() 
 
 #if AUTOSPMV_GATHERS
 
-template <class T, class Register>
-AUTOSPMV_WITH_GATHERS AUTOSPMV_INLINE T sum_of_halves(const Register& sums) {
-  std::array<Pack<T>, 2> halves;
-  static_assert(sizeof halves == sizeof sums);
-  std::memcpy(&halves, &sums, sizeof sums);
-  return Pack<T>{halves[0].elements + halves[1].elements}.sum();
-}
+/// What a register of 64 bytes holds of T. The first of these are added to sums, as many as `left` has bits.
+template <class T>
+struct Gathered;
+
+template <>
+struct Gathered<double> {
+  static constexpr std::int64_t size = 8;
+  __m512d sums;
+
+  AUTOSPMV_WITH_GATHERS void clear() { sums = _mm512_setzero_pd(); }
+  AUTOSPMV_WITH_GATHERS void add(std::uint32_t left, const double* values, const std::int32_t* columns,
+                                 const double* x) {
+    const auto mask = static_cast<__mmask8>(left);
+    const auto elements =
+        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, _mm256_maskz_loadu_epi32(mask, columns), x, sizeof *x);
+    sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(mask, values), elements, sums);
+  }
+};
+
+template <>
+struct Gathered<float> {
+  static constexpr std::int64_t size = 16;
+  __m512 sums;
+
+  AUTOSPMV_WITH_GATHERS void clear() { sums = _mm512_setzero_ps(); }
+  AUTOSPMV_WITH_GATHERS void add(std::uint32_t left, const float* values, const std::int32_t* columns, const float* x) {
+    const auto mask = static_cast<__mmask16>(left);
+    const auto elements =
+        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask, _mm512_maskz_loadu_epi32(mask, columns), x, sizeof *x);
+    sums = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, values), elements, sums);
+  }
+};
 
 /// Nothing behind the row is read.
-AUTOSPMV_WITH_GATHERS inline double gathered_row_sum(const double* values, const std::int32_t* columns,
-                                                     std::int64_t length, const double* x) {
-  constexpr std::int64_t size = 8;
-  constexpr __mmask8 all = 0xff;
-  __m512d sums = _mm512_setzero_pd();
+template <class T>
+AUTOSPMV_WITH_GATHERS T gathered_row_sum(const T* values, const std::int32_t* columns, std::int64_t length,
+                                         const T* x) {
+  constexpr auto size = Gathered<T>::size;
+  Gathered<T> gathered;
+  gathered.clear();
   for (std::int64_t k = 0; k < length; k += size) {
-    const auto left = length - k < size ? static_cast<__mmask8>((1U << (length - k)) - 1) : all;
-    const auto elements =
-        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), left, _mm256_maskz_loadu_epi32(left, columns + k), x, sizeof *x);
-    sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(left, values + k), elements, sums);
+    gathered.add((1U << std::min(size, length - k)) - 1, values + k, columns + k, x);
   }
-  return sum_of_halves<double>(sums);
-}
-
-/// The same.
-AUTOSPMV_WITH_GATHERS inline float gathered_row_sum(const float* values, const std::int32_t* columns,
-                                                    std::int64_t length, const float* x) {
-  constexpr std::int64_t size = 16;
-  constexpr __mmask16 all = 0xffff;
-  __m512 sums = _mm512_setzero_ps();
-  for (std::int64_t k = 0; k < length; k += size) {
-    const auto left = length - k < size ? static_cast<__mmask16>((1U << (length - k)) - 1) : all;
-    const auto elements =
-        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), left, _mm512_maskz_loadu_epi32(left, columns + k), x, sizeof *x);
-    sums = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(left, values + k), elements, sums);
-  }
-  return sum_of_halves<float>(sums);
+  std::array<Pack<T>, 2> halves;
+  static_assert(sizeof halves == sizeof gathered.sums);
+  std::memcpy(&halves, &gathered.sums, sizeof halves);
+  return Pack<T>{halves[0].elements + halves[1].elements}.sum();
 }
 
 #endif

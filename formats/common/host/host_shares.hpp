@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/machine/parallel.hpp"
+#include "core/machine/simd.hpp"
 
 namespace autospmv::formats::host {
 
@@ -28,7 +29,7 @@ inline void scale_rows(std::int64_t first, std::int64_t last, T beta, T* y) {
 }
 
 template <class T>
-inline void store_row(T* y, std::int64_t row, T alpha, T sum, T beta) {
+AUTOSPMV_INLINE void store_row(T* y, std::int64_t row, T alpha, T sum, T beta) {
   y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
 }
 

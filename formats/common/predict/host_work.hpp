@@ -25,12 +25,11 @@ struct LoopWork {
   double entry = 0;
   double row = 0;
   double unforeseen = 8;
-  double beyond = asked_slot;       ///< of slots beyond the shortest of rows side by side, where neighbours differ
-  double beyond_long = asked_slot;  ///< the same where a long row lies beside others
+  double beyond = asked_slot;  ///< of slots beyond the shortest of rows side by side, where neighbours differ
 };
 
 /// Of slices in packs: their padding is multiplied as entries are. Of long rows there may be more than features tell.
-inline constexpr LoopWork in_packs(double entry, double row) { return {.entry = entry, .row = row, .beyond = 0}; }
+inline constexpr LoopWork work_in_packs(double entry, double row) { return {.entry = entry, .row = row, .beyond = 0}; }
 
 /// LoopWork::unforeseen of entries one by one, where rows lie in the order of their lengths.
 inline constexpr double unforeseen_when_sorted = 1.2;
@@ -56,14 +55,14 @@ inline double work_of_rows(const Features& features, LoopWork loop) {
 }
 
 /// Slots in which rows lie side by side. Those beyond the shortest of their rows are about as many as are padding, and
-/// as many again that are not.
+/// as many again that are not; those beside long rows are asked one by one.
 inline double work_of_slots(const Features& features, double slots, LoopWork loop) {
   const auto rows = static_cast<double>(features.rows);
   const double beyond = std::min(slots, 2 * std::max(0.0, slots - static_cast<double>(features.nnz)));
   const double padding = features.sliced_ell_padding[0] - 1;
   const double of_neighbours = padding > 0 ? std::min(1.0, padding_of_neighbours(features) / padding) : 1;
   return slots * loop.entry + rows * loop.row +
-         beyond * (of_neighbours * loop.beyond + (1 - of_neighbours) * loop.beyond_long);
+         beyond * (of_neighbours * loop.beyond + (1 - of_neighbours) * asked_slot);
 }
 
 /// Each thread jumps from row to row of the whole matrix, and from place to place in x.

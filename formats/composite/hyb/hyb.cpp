@@ -181,7 +181,7 @@ class Hyb final : public Format<T> {
                    .longest = std::max(static_cast<double>(width), entries_of_thread)};
       if (rest > 0) add_sums(cost.walk);
     } else {
-      cost.work = work_of_slots(features, slots + rest, in_packs(0.54, 0.9)) +
+      cost.work = work_of_slots(features, slots + rest, work_in_packs(0.54, 0.9)) +
                   work_of_decoding(slots + rest, full_column_bits, value_bits);
     }
     return cost;
