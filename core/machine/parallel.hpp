@@ -79,13 +79,15 @@ inline Share share_of(std::int64_t size, int thread, int threads) {
 /// The rows of one share of several: those whose first nonzero lies in its share of nnz + rows, so that neither a few
 /// long rows nor many empty ones make one share slow. `row_ptr` may count anything that costs alike.
 template <class Offset>
-Share rows_of_share(const Offset* row_ptr, std::int64_t rows, int share, int shares) {
-  const auto first_row_from = [&](std::int64_t work) {
-    return partition_point(std::int64_t{0}, rows, [&](std::int64_t row) { return row_ptr[row] + row < work; });
+Share rows_of_share(const Offset* row_ptr, Share rows, int share, int shares) {
+  const auto work_before = [&](std::int64_t row) {
+    return static_cast<std::int64_t>(row_ptr[row]) - static_cast<std::int64_t>(row_ptr[rows.first]) + row - rows.first;
   };
-  const std::int64_t work = static_cast<std::int64_t>(row_ptr[rows]) + rows;
-  const auto [first, last] = share_of(work, share, shares);
-  return {share == 0 ? 0 : first_row_from(first), share + 1 == shares ? rows : first_row_from(last)};
+  const auto first_row_from = [&](std::int64_t work) {
+    return partition_point(rows.first, rows.last, [&](std::int64_t row) { return work_before(row) < work; });
+  };
+  const auto [first, last] = share_of(work_before(rows.last), share, shares);
+  return {share == 0 ? rows.first : first_row_from(first), share + 1 == shares ? rows.last : first_row_from(last)};
 }
 
 /// Calls body(i) for every i in [0, size), in contiguous shares. `weight` says how many elements each i stands for.

@@ -12,7 +12,7 @@ namespace autospmv {
 void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of) {
   with_offsets(row_ptr, [&](const auto* offsets) {
     parallel_region(nnz + rows, [&](int thread, int threads) {
-      const auto [first, last] = rows_of_share(offsets, rows, thread, threads);
+      const auto [first, last] = rows_of_share(offsets, {0, rows}, thread, threads);
       for (auto row = first; row < last; ++row) {
         std::fill(row_of + offsets[row], row_of + offsets[row + 1], static_cast<std::int32_t>(row));
       }

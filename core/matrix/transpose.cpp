@@ -54,7 +54,7 @@ class HostTransposition {
   void for_each_share(const Body& body) {
     parallel_region(nnz_ + rows_, [&](int thread, int threads) {
       for (int share = thread; share < shares_; share += threads) {
-        body(rows_of_share(row_ptr_, rows_, share, shares_), next_.data() + share * cols_);
+        body(rows_of_share(row_ptr_, {0, rows_}, share, shares_), next_.data() + share * cols_);
       }
     });
   }

@@ -15,7 +15,7 @@ void RowPanels<T, Panel>::make_on_host(const CsrView<T>& matrix, int count, cons
   panels.resize(static_cast<std::size_t>(count));
   const auto share_of_rows = [&](std::int64_t part) {
     return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-      return rows_of_share(row_ptr, matrix.rows, static_cast<int>(part), count);
+      return rows_of_share(row_ptr, {0, matrix.rows}, static_cast<int>(part), count);
     });
   };
   for_each_taken_part(matrix.nnz, count, [&](std::int64_t part) {

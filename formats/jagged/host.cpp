@@ -48,7 +48,7 @@ AUTOSPMV_EACH_VALUES(AUTOSPMV_STRIP)
 
 template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged) {
-  jagged.row_order = sort_rows(matrix, std::max<std::int64_t>(1, matrix.rows));
+  jagged.row_order = sort_rows(matrix);
   jagged.lengths = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), Place{});
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     parallel_for(matrix.rows, [&](std::int64_t p) {

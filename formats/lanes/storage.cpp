@@ -37,7 +37,7 @@ void set_groups(const ClassTable& table, Place place, WarpEll<T>& ell) {
 template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, ClassTable& table, Place place, Stream stream, WarpEll<T>& ell) {
   const auto order = on_backend(
-      place, [&] { return host::sort_rows(matrix, all_rows); },
+      place, [&] { return host::sort_rows(matrix); },
       [&] { return cuda_steps::sort_rows(matrix, all_rows, place, stream); });
   on_backend(
       place, [&] { host::find_classes(matrix, order, table); },

@@ -1,15 +1,27 @@
 // The steps of a conversion to the sliced layout that depend on where it happens.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "formats/sliced/storage.hpp"
 
 namespace autospmv::formats {
 
 namespace host {
 
-/// Rows ordered by decreasing length within each window, stably.
+/// Parts of equal work, one for each thread that multiplies: where each begins, a multiple of `whole` rows, and the
+/// number of rows.
 template <class T>
-Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window);
+std::vector<std::int64_t> equal_parts(const CsrView<T>& matrix, std::int64_t whole);
+
+/// Rows ordered by decreasing length, stably, within each window of each part.
+template <class T>
+Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, std::span<const std::int64_t> parts);
+/// All of them.
+template <class T>
+Array<std::int32_t> sort_rows(const CsrView<T>& matrix);
 
 /// chunks[s] = chunks of slice s: those of its longest row, which ends at the cap.
 template <class T>

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "core/machine/parallel.hpp"
 #include "formats/common/host/host_shares.hpp"
@@ -377,23 +378,46 @@ GroupChunks chunks_of_group(const SlicedMatrix<T>& sliced, const Offset* row_ptr
 }  // namespace
 
 template <class T>
-Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window) {
+std::vector<std::int64_t> equal_parts(const CsrView<T>& matrix, std::int64_t whole) {
+  const int threads = threads_for(matrix.nnz + matrix.rows);
+  std::vector<std::int64_t> parts = {0};
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    for (int thread = 1; thread < threads; ++thread) {
+      const auto row = rows_of_share(row_ptr, {0, matrix.rows}, thread, threads).first;
+      parts.push_back(std::min(matrix.rows, (row + whole / 2) / whole * whole));
+    }
+  });
+  parts.push_back(matrix.rows);
+  return parts;
+}
+
+template <class T>
+Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, std::span<const std::int64_t> parts) {
   Array<std::int32_t> order(static_cast<std::size_t>(matrix.rows), Place{});
   std::iota(order.data(), order.data() + matrix.rows, 0);
+  std::vector<std::int64_t> windows;
+  for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
+    for (auto row = parts[part]; row < parts[part + 1]; row += window) windows.push_back(row);
+  }
+  const auto count = std::ssize(windows);
+  windows.push_back(matrix.rows);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    const std::int64_t windows = (matrix.rows + window - 1) / window;
     parallel_region(matrix.rows, [&](int thread, int threads) {
-      const auto share = share_of(windows, thread, threads);
-      for (std::int64_t w = share.first; w < share.last; ++w) {
-        auto* first = order.data() + w * window;
-        auto* last = order.data() + std::min(matrix.rows, (w + 1) * window);
-        std::stable_sort(first, last, [&](std::int32_t a, std::int32_t b) {
+      const auto share = share_of(count, thread, threads);
+      for (auto w = share.first; w < share.last; ++w) {
+        const auto* const limits = &windows[static_cast<std::size_t>(w)];
+        std::stable_sort(order.data() + limits[0], order.data() + limits[1], [&](std::int32_t a, std::int32_t b) {
           return row_length(row_ptr, a) > row_length(row_ptr, b);
         });
       }
     });
   });
   return order;
+}
+
+template <class T>
+Array<std::int32_t> sort_rows(const CsrView<T>& matrix) {
+  return sort_rows(matrix, std::max<std::int64_t>(1, matrix.rows), std::array<std::int64_t, 2>{0, matrix.rows});
 }
 
 template <class T>
@@ -499,24 +523,22 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) 
         });
         return;
       }
-      // Sorted rows are scattered over their window: two threads that write into one would share all of its cache
-      // lines.
-      const auto window = sliced.layout.sort_window / std::max<std::int64_t>(1, sliced.slice_rows);
-      const bool many = window > 1 && sliced.slices / window >= 2 * omp_get_max_threads();
       for_each_share(
-          sliced.slice_chunks.data(), sliced.slices,
+          sliced.slice_chunks.data(), sliced.parts,
           [&](Share slices) {
             slices_version(sliced, columns, values, slices, {0, groups}, alpha, x, beta, y);
           },
-          sliced.slice_rows * sliced.layout.threads, many ? window : 1);
+          sliced.slice_rows * sliced.layout.threads);
     });
   });
 }
 
-#define AUTOSPMV_SLICED(T)                                                                  \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t);                  \
-  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);                          \
-  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Array<std::int32_t>&, Array<T>&); \
+#define AUTOSPMV_SLICED(T)                                                                                \
+  template std::vector<std::int64_t> equal_parts(const CsrView<T>&, std::int64_t);                        \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, std::span<const std::int64_t>); \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&);                                              \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);                                        \
+  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Array<std::int32_t>&, Array<T>&);               \
   template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

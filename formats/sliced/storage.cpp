@@ -1,6 +1,7 @@
 #include "formats/sliced/storage.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,17 @@ std::int64_t layout_slices(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
   return (matrix.rows + layout.slice_rows - 1) / layout.slice_rows;
 }
 
+// Sorted rows are scattered over their window when they are stored. Two threads that write into one would share all of
+// its cache lines, which takes up to a fifth of a product that caches serve: each thread sorts its own rows.
+template <class T>
+void sort_for_threads(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
+  constexpr std::int64_t rows_of_line = 16;
+  const auto parts = host::equal_parts(matrix, std::lcm(rows_of_line, sliced.slice_rows));
+  sliced.row_order = host::sort_rows(matrix, sliced.layout.sort_window, parts);
+  sliced.parts.clear();
+  for (const auto row : parts) sliced.parts.push_back((row + sliced.slice_rows - 1) / sliced.slice_rows);
+}
+
 // Where work happens decides which of two functions runs; the steps are the same.
 template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place, Stream stream) {
@@ -35,7 +47,8 @@ std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place pl
   return on_backend(
       place,
       [&] {
-        if (sorts) sliced.row_order = host::sort_rows(matrix, window);
+        sliced.parts = {0, sliced.slices};
+        if (sorts) sort_for_threads(matrix, sliced);
         host::count_chunks(matrix, sliced);
         return host::scan_chunks(sliced.slice_chunks);
       },

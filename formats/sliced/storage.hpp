@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/machine/array.hpp"
@@ -32,7 +33,8 @@ struct SlicedLayout {
 
   std::int64_t slice_rows = 32;     ///< C, on the host 1 or a multiple of 8; 0: one slice of all rows, rounded up to 16
   std::int64_t threads = 1;         ///< T, a power of two up to 32; on the host 1 but for one slice with lengths
-  std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many; 1 keeps the order
+  std::int64_t sort_window = 1;     ///< sigma: rows are sorted by length within windows of so many, on the host those
+                                    ///< of each thread by themselves; 1 keeps the order
   std::int64_t width_cap = no_cap;  ///< entries of a row beyond this many are left to somebody else
   std::int64_t whole_chunks = 1;    ///< CUDA: slices of more than half so many chunks are widened to a multiple of it
   bool keep_lengths = false;        ///< CUDA: end rows by their stored length, not by marked padding
@@ -63,6 +65,7 @@ struct SlicedMatrix {
   Array<std::int32_t> row_order;     ///< row stored at each position; empty where that is its own
   Array<std::int32_t> lengths;       ///< of the row at each position; empty where padding is marked
   Array<GroupChunks> group_chunks;   ///< on the host, of each group of lanes
+  std::vector<std::int64_t> parts;   ///< on the host, first slice of each part that one thread multiplies, and `slices`
   EncodedColumns columns;            ///< one a slot
   EncodedValues<T> values;
 

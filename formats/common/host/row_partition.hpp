@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/machine/parallel.hpp"
 
@@ -64,35 +66,49 @@ inline int shares_of_thread(std::int64_t work, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(work / threads / least_work, 1, 16));
 }
 
-/// Calls body(share, shares) for all shares of some work, on all threads. Which thread takes a share must change
-/// nothing in its result.
+/// Calls body(share) for so many shares of some work, on all threads. Which thread takes a share must change nothing in
+/// its result.
+template <class Body>
+void for_each_taken(std::int64_t work, int shares, const Body& body) {
+  if (shares == threads_for(work)) {
+    // Nothing is left to be taken. A region inside another one has fewer threads.
+    parallel_region(work, [&](int thread, int team) {
+      for (int share = thread; share < shares; share += team) body(share);
+    });
+    return;
+  }
+  for_each_taken_part(work, shares, [&](std::int64_t share) { body(static_cast<int>(share)); });
+}
+
+/// Calls body(share, shares) for all shares of some work, as many as its threads begin with.
 template <class Body>
 void for_each_taken(std::int64_t work, const Body& body) {
   const int threads = threads_for(work);
   const int shares = threads * shares_of_thread(work, threads);
-  if (shares == threads) {
-    // Nothing is left to be taken. A region inside another one has fewer threads.
-    parallel_region(work, [&](int thread, int team) {
-      for (int share = thread; share < shares; share += team) body(share, shares);
-    });
-    return;
-  }
-  for_each_taken_part(work, shares, [&](std::int64_t share) { body(static_cast<int>(share), shares); });
+  for_each_taken(work, shares, [&](int share) { body(share, shares); });
 }
 
 /// Calls body(Share of rows) until all rows are taken, on all threads. `weight` says how many elements each of what
-/// row_ptr counts stands for. Shares begin at multiples of `whole` rows: threads that write rows of one cache line in
-/// turn wait for each other.
+/// row_ptr counts stands for. No share has rows of two of the parts, which begin at the rows that `parts` lists, its
+/// last element being the number of rows; equal parts, one a thread, make equal shares.
 template <class Offset, class Body>
-void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1,
-                    std::int64_t whole = 1) {
-  const auto rounded = [&](std::int64_t row) {
-    return row == rows ? rows : std::min(rows, (row + whole / 2) / whole * whole);
-  };
-  for_each_taken((static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight, [&](int share, int shares) {
-    const auto part = rows_of_share(row_ptr, rows, share, shares);
-    body({rounded(part.first), rounded(part.last)});
+void for_each_share(const Offset* row_ptr, std::span<const std::int64_t> parts, const Body& body,
+                    std::int64_t weight = 1) {
+  const auto count = static_cast<int>(parts.size()) - 1;
+  const auto rows = parts.back();
+  const auto work = (static_cast<std::int64_t>(row_ptr[rows]) + rows) * weight;
+  const int threads = threads_for(work);
+  const int shares_of_part = (threads * shares_of_thread(work, threads) + count - 1) / count;
+  for_each_taken(work, count * shares_of_part, [&](int share) {
+    const auto* part = &parts[static_cast<std::size_t>(share / shares_of_part)];
+    body(rows_of_share(row_ptr, {part[0], part[1]}, share % shares_of_part, shares_of_part));
   });
+}
+
+/// The same of rows in one part.
+template <class Offset, class Body>
+void for_each_share(const Offset* row_ptr, std::int64_t rows, const Body& body, std::int64_t weight = 1) {
+  for_each_share(row_ptr, std::array<std::int64_t, 2>{0, rows}, body, weight);
 }
 
 }  // namespace autospmv::formats
