@@ -26,12 +26,19 @@ struct FormatInfo {
   std::string summary;
   std::string paper;  ///< authors, title, year, section
   std::vector<Backend> backends{Backend::host, Backend::cuda};
+  /// Where it is tried unasked, the others only where everything is: there it beats all others on some matrix by more
+  /// than 1 %, or all those that store as little or convert as fast.
+  std::vector<Backend> offered{Backend::host, Backend::cuda};
   bool deterministic = true;  ///< bitwise equal results from run to run, whatever the backend and the parameters
   bool baseline = false;      ///< what callers would use without this library: plain CSR and the vendor's
   bool vendor = false;        ///< another library's product: a rival, not one of ours
 
-  [[nodiscard]] bool runs_on(Backend backend) const {
-    return std::find(backends.begin(), backends.end(), backend) != backends.end();
+  [[nodiscard]] bool runs_on(Backend backend) const { return has(backends, backend); }
+  [[nodiscard]] bool is_offered_on(Backend backend) const { return has(offered, backend); }
+
+ private:
+  static bool has(const std::vector<Backend>& some, Backend backend) {
+    return std::find(some.begin(), some.end(), backend) != some.end();
   }
 };
 

@@ -34,6 +34,7 @@ TEST_F(Inspect, FormatsAreListedWithTheirParameters) {
     EXPECT_FALSE(format["paper"].get<std::string>().empty()) << format["name"];
     EXPECT_FALSE(format["summary"].get<std::string>().empty()) << format["name"];
     EXPECT_FALSE(format["backends"].empty()) << format["name"];
+    EXPECT_TRUE(format["offered"].is_array());
     EXPECT_TRUE(format["deterministic"].is_boolean());
     EXPECT_TRUE(format["parameters"].is_array());
     has_baseline = has_baseline || format["baseline"].get<bool>();

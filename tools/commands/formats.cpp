@@ -34,9 +34,9 @@ std::vector<std::string> parameter_names(const Format<double>& format) {
   return names;
 }
 
-std::vector<std::string> backend_names(const FormatInfo& info) {
+std::vector<std::string> names_of(const std::vector<Backend>& backends) {
   std::vector<std::string> names;
-  for (const auto backend : info.backends) names.emplace_back(name_of(backend));
+  for (const auto backend : backends) names.emplace_back(name_of(backend));
   return names;
 }
 
@@ -50,12 +50,13 @@ void print_text() {
   std::vector<Row> rows;
   for (const auto* format : all_formats<double>()) {
     const auto& info = format->info();
-    rows.push_back(
-        {info.name, joined(backend_names(info)), joined(parameter_names(*format)), info.summary, info.paper});
+    rows.push_back({info.name, joined(names_of(info.backends)), joined(names_of(info.offered)),
+                    joined(parameter_names(*format)), info.summary, info.paper});
   }
   print_table(std::cout,
               {{.title = "format", .left = true},
                {.title = "backends", .left = true},
+               {.title = "tried unasked", .left = true},
                {.title = "parameters", .left = true},
                {.title = "summary", .left = true},
                {.title = "paper", .left = true}},
@@ -70,7 +71,8 @@ Json formats_json() {
                        {"version", info.version},
                        {"summary", info.summary},
                        {"paper", info.paper},
-                       {"backends", backend_names(info)},
+                       {"backends", names_of(info.backends)},
+                       {"offered", names_of(info.offered)},
                        {"deterministic", info.deterministic},
                        {"baseline", info.baseline},
                        {"parameters", parameter_names(*format)}});

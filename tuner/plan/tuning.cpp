@@ -343,7 +343,7 @@ void Tuning<T>::plan_with(std::unique_ptr<Operator<T>> op, TrialRecord choice, c
 template <class T>
 bool Tuning<T>::plan_estimate() {
   (void)prospects();
-  take_known(prospects_, known_trials());
+  take_known<T>(prospects_, known_trials(), service_.device(), only_);
   const auto estimates = by_estimate(prospects_, limits_, view_.bytes());
   const auto built = std::find_if(estimates.begin(), estimates.end(), [&](const Prospect* one) {
     return plan_from(untried(*one), "estimated", Bounds::limits);

@@ -138,6 +138,7 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
                                     std::span<const FormatChoice> only, Choices choices) {
   std::vector<Considered<T>> considered;
   for (const auto* format : all_formats<T>()) {
+    if (only.empty() && choices == Choices::likely && !format->info().is_offered_on(device.backend)) continue;
     Considered<T> of_format{format, {}};
     std::copy_if(only.begin(), only.end(), std::back_inserter(of_format.named),
                  [&](const FormatChoice& choice) { return choice.format == format->info().name; });
@@ -156,18 +157,24 @@ void predict_anew(std::vector<Prospect>& prospects, const Features& features, co
   std::stable_sort(prospects.begin(), prospects.end(), comes_before);
 }
 
-void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials) {
-  for (auto& prospect : prospects) {
-    const auto trial = std::find_if(trials.begin(), trials.end(),
-                                    [&](const TrialRecord& one) { return one.candidate == prospect.candidate; });
-    if (trial == trials.end()) continue;
-    const auto& measurement = trial->measurement;
+template <class T>
+void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials, const Device& device,
+                std::span<const FormatChoice> only) {
+  for (const auto& trial : trials) {
+    auto prospect = std::find_if(prospects.begin(), prospects.end(),
+                                 [&](const Prospect& one) { return one.candidate == trial.candidate; });
+    const auto& measurement = trial.measurement;
     if (is_timed(measurement)) {
+      if (prospect == prospects.end()) {
+        if (!is_among(trial.candidate, only)) continue;
+        prospect = prospects.insert(prospect, tried_prospect<T>(trial, device));
+      }
       const auto& warm = measurement.warm;
       const double spread = (warm.high_quartile - warm.low_quartile) / 2 / warm.median;
-      prospect.prediction = {warm.median, measurement.setup_seconds, std::log1p(spread), Tier::trial};
-    } else if (measurement.outcome == Outcome::wrong_answer || measurement.outcome == Outcome::failed) {
-      prospect.doubted = true;
+      prospect->prediction = {warm.median, measurement.setup_seconds, std::log1p(spread), Tier::trial};
+    } else if (prospect != prospects.end() &&
+               (measurement.outcome == Outcome::wrong_answer || measurement.outcome == Outcome::failed)) {
+      prospect->doubted = true;
     }
   }
 }
@@ -329,6 +336,8 @@ Prospect first_baseline(const Device& device) {
   template Prospect first_baseline<T>(const Device&);                                               \
   template TrialRecord as_format_says<T>(TrialRecord, const Device&);                               \
   template Prospect tried_prospect<T>(const TrialRecord&, const Device&);                           \
+  template void take_known<T>(std::vector<Prospect>&, std::span<const TrialRecord>, const Device&,  \
+                              std::span<const FormatChoice>);                                       \
   template std::vector<Prospect> all_prospects<T>(const Features&, const Device&, const Predictor&, \
                                                   std::span<const FormatChoice>, Choices);          \
   template void predict_anew<T>(std::vector<Prospect>&, const Features&, const Predictor&);         \

@@ -62,8 +62,11 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
 template <class T>
 void predict_anew(std::vector<Prospect>& prospects, const Features& features, const Predictor& predictor);
 
-/// What trials of this matrix have shown, in place of what was predicted; who failed is doubted.
-void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials);
+/// What trials of this matrix have shown, in place of what was predicted; who failed is doubted. What was timed without
+/// being among the prospects joins them, if it is of those that are named.
+template <class T>
+void take_known(std::vector<Prospect>& prospects, std::span<const TrialRecord> trials, const Device& device,
+                std::span<const FormatChoice> only = {});
 
 inline double predicted_total(const Prospect& prospect, const Limits& limits) {
   return total_seconds(prospect.prediction.setup_seconds, prospect.prediction.seconds, limits);

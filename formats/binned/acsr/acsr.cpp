@@ -43,6 +43,7 @@ class Acsr final : public BinnedFormat<T> {
         .paper =
             "Ashari, Sedaghati, Eisenlohr, Parthasarathy, Sadayappan, \"Fast sparse matrix-vector multiplication on "
             "GPUs for graph applications\", 2014",
+        .offered = {Backend::cuda},
         .deterministic = false};  // on CUDA, rows that blocks share are added up by atomics
     return info;
   }

@@ -39,6 +39,7 @@ class CsrBinned final : public BinnedFormat<T> {
         .paper =
             "Hou, Feng, Che, \"Auto-tuning strategies for parallelizing sparse matrix-vector (SpMV) multiplication on "
             "multi- and many-core processors\", 2017",
+        .offered = {},
         .deterministic = false};  // on CUDA, rows that blocks share are added up by atomics
     return info;
   }

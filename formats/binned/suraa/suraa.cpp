@@ -61,6 +61,7 @@ class Suraa final : public BinnedFormat<T> {
         .paper =
             "Muhammed, Mehmood, Albeshri, Katib, \"SURAA: a novel method and tool for loadbalanced and coalesced SpMV "
             "computations on GPUs\", 2019, 4",
+        .offered = {},
         .deterministic = false};  // on CUDA, rows that blocks share are added up by atomics
     return info;
   }

@@ -110,6 +110,7 @@ class Csc final : public Format<T> {
         .paper =
             "Filippone, Cardellini, Barbieri, Fanfarillo, \"Sparse matrix-vector multiplication on GPGPUs\", 2017, "
             "2.3",
+        .offered = {},
         .deterministic = false};  // on CUDA, atomics add the products of a row in any order
     return info;
   }

@@ -199,6 +199,7 @@ class Tjds final : public Format<T> {
             "Abu-Sufah, Karim, \"An effective approach for implementing sparse matrix-vector multiplication on "
             "graphics processing units\", 2012; Montagne, Ekambaram, \"An optimal storage format for sparse "
             "matrices\", 2004",
+        .offered = {},
         .deterministic = false};  // on CUDA, atomics add the products of a row in any order
     return info;
   }

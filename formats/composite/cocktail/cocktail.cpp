@@ -238,6 +238,7 @@ class Cocktail final : public Format<T> {
         .paper =
             "Su, Keutzer, \"clSpMV: a cross-platform OpenCL SpMV framework on GPUs\", 2012; compared with by Gao, Qi, "
             "He, \"Efficient CSR-based sparse matrix-vector multiplication on GPU\", 2016, 5.1",
+        .offered = {},
         .deterministic = true};  // its parts' formats all are
     return info;
   }

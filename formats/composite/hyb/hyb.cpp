@@ -136,6 +136,7 @@ class Hyb final : public Format<T> {
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
             "processors\", 2009, 4.4",
+        .offered = {},
         .deterministic = false};  // on CUDA, rows that span shares are added up by atomics
     return info;
   }

@@ -243,6 +243,7 @@ class Csr5 final : public Format<T> {
         .paper =
             "Liu, Vinter, \"CSR5: an efficient storage format for cross-platform sparse matrix-vector "
             "multiplication\", 2015, 3 and 4",
+        .offered = {Backend::cuda},
         .deterministic = false};  // with fixup = 1, rows that span tiles are added up by atomics
     return info;
   }

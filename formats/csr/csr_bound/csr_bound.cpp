@@ -121,7 +121,8 @@ class CsrBound final : public Format<T> {
         .summary = "CSR in fragments of equally many nonzeros, a block of threads each",
         .paper =
             "Yin, Zhang, Xu, Hu, He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 5.2: "
-            "CSR-B, with fragment = 1024, merge = 1, T = 16, block = 256"};
+            "CSR-B, with fragment = 1024, merge = 1, T = 16, block = 256",
+        .offered = {Backend::cuda}};
     return info;
   }
 

@@ -115,7 +115,8 @@ class CsrGathered final : public Format<T> {
         .summary = "CSR, x gathered into the place of the columns, T threads a row",
         .paper =
             "Yin, Zhang, Xu, Hu, He, \"Optimizing sparse matrix-vector multiplication based on GPU\", 2012, 3.1: "
-            "CSR-M, with T = 32 in table III and T = 16, block = 256 in 5.1"};
+            "CSR-M, with T = 32 in table III and T = 16, block = 256 in 5.1",
+        .offered = {}};
     return info;
   }
 

@@ -25,7 +25,8 @@ class Jad final : public JaggedFormat<T> {
         .summary = "jagged diagonals: rows sorted by length, no padding",
         .paper =
             "Saad, \"Krylov subspace methods on supercomputers\", 1989; on GPUs: Li, Saad, \"GPU-accelerated "
-            "preconditioned iterative linear solvers\", 2013, 3.2"};
+            "preconditioned iterative linear solvers\", 2013, 3.2",
+        .offered = {}};
     return info;
   }
 };

@@ -25,7 +25,8 @@ class Pjds final : public JaggedFormat<T> {
         .summary = "padded jagged diagonals: their lengths rounded up to a warp",
         .paper =
             "Kreutzer, Hager, Wellein, Fehske, Basermann, Bishop, \"Sparse matrix-vector multiplication on GPGPU "
-            "clusters: a new storage format and a scalable implementation\", 2012"};
+            "clusters: a new storage format and a scalable implementation\", 2012",
+        .offered = {}};
     return info;
   }
 };

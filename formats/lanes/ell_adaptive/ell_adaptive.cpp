@@ -35,7 +35,8 @@ class EllAdaptive final : public LanesFormat<T> {
         .summary = "ELLPACK in balanced warps, threads shared among rows in proportion to their lengths",
         .paper =
             "Maggioni, Berger-Wolf, \"AdELL: an adaptive warp-balancing ELL format for efficient sparse "
-            "matrix-vector multiplication on GPUs\", 2013"};
+            "matrix-vector multiplication on GPUs\", 2013",
+        .offered = {}};
     return info;
   }
 

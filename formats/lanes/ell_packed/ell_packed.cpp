@@ -315,7 +315,8 @@ class EllPacked final : public Format<T> {
     static const FormatInfo info{
         .name = "ell_packed",
         .summary = "ELLPACK of a few entries a lane, rows packed into warps in their own order",
-        .paper = "Heller, Oberhuber, \"Adaptive row-grouped CSR format for storing of sparse matrices on GPU\", 2012"};
+        .paper = "Heller, Oberhuber, \"Adaptive row-grouped CSR format for storing of sparse matrices on GPU\", 2012",
+        .offered = {Backend::cuda}};
     return info;
   }
 

@@ -23,7 +23,8 @@ class Ell final : public SlicedFormat<T> {
         .summary = "ELLPACK: every row padded to the longest",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
-            "processors\", 2009, 4.2"};
+            "processors\", 2009, 4.2",
+        .offered = {Backend::host}};
     return info;
   }
 

@@ -25,7 +25,8 @@ class EllG final : public SlicedFormat<T> {
         .paper =
             "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse "
             "matrices on GPGPUs\", 2015, 3.1 "
-            "and Algorithms 3.1 and 3.2"};
+            "and Algorithms 3.1 and 3.2",
+        .offered = {}};
     return info;
   }
 

@@ -22,7 +22,8 @@ class EllWarp final : public SlicedFormat<T> {
         .summary = "ELL-WARP (WPK1): rows sorted by length, in groups of a warp",
         .paper =
             "Wong, Kuhl, Darve, \"A new sparse matrix vector multiplication GPU algorithm designed for finite element "
-            "problems\", 2015, kernel 1"};
+            "problems\", 2015, kernel 1",
+        .offered = {}};
     return info;
   }
 

@@ -24,7 +24,8 @@ class EllrT final : public SlicedFormat<T> {
         .summary = "ELLPACK-R with row lengths, T threads a row",
         .paper =
             "Vazquez, Ortega, Fernandez, Garzon, \"Improving the performance of the sparse matrix vector product "
-            "with GPUs\", 2010, IV"};
+            "with GPUs\", 2010, IV",
+        .offered = {}};
     return info;
   }
 

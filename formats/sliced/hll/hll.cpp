@@ -23,7 +23,8 @@ class Hll final : public SlicedFormat<T> {
                                  .summary = "hacked ELLPACK: ELLPACK in hacks of a multiple of 32 rows",
                                  .paper =
                                      "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse "
-                                     "matrices on GPGPUs\", 2015, 3.2"};
+                                     "matrices on GPGPUs\", 2015, 3.2",
+                                 .offered = {Backend::cuda}};
     return info;
   }
 

@@ -29,7 +29,8 @@ class CsrAdaptive final : public Format<T> {
         .paper =
             "Greathouse, Daga, \"Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format\", "
             "2014, 4; Daga, Greathouse, \"Structural agnostic SpMV: adapting CSR-Adaptive for irregular matrices\", "
-            "2015, 3"};
+            "2015, 3",
+        .offered = {}};
     return info;
   }
 

@@ -69,7 +69,8 @@ class Ipcsr final : public Format<T> {
         .summary =
             "CSR in row blocks that fit shared memory, threads a row by block; forms 1 and 2 by csr_adaptive's kernel",
         .paper =
-            "Gao, Qi, He, \"Efficient CSR-based sparse matrix-vector multiplication on GPU\", 2016, Algorithms 3-9"};
+            "Gao, Qi, He, \"Efficient CSR-based sparse matrix-vector multiplication on GPU\", 2016, Algorithms 3-9",
+        .offered = {}};
     return info;
   }
 

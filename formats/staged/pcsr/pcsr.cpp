@@ -67,7 +67,8 @@ class Pcsr final : public Format<T> {
         .paper =
             "Gao, Liang, Wang, \"Research on the conjugate gradient algorithm with a modified incomplete Cholesky "
             "preconditioner on GPU\", 2014; Gao, Qi, He, \"Efficient CSR-based sparse matrix-vector multiplication on "
-            "GPU\", 2016, Algorithms 1 and 2"};
+            "GPU\", 2016, Algorithms 1 and 2",
+        .offered = {}};
     return info;
   }
 

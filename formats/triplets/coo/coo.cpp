@@ -28,6 +28,7 @@ class Coo final : public TripletsFormat<T> {
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
             "processors\", 2009, 4.3",
+        .offered = {},
         .deterministic = false};  // with fixup = 1, rows that span shares are added up by atomics
     return info;
   }

@@ -40,6 +40,7 @@ class CooBalanced final : public TripletsFormat<T> {
         .paper =
             "Flegar, Anzt, \"Overcoming load imbalance for irregular sparse matrices\", 2017, 3: balanced COO with "
             "warp-level segmented scan and oversubscription",
+        .offered = {},
         .deterministic = false};  // with fixup = 1, rows that span shares are added up by atomics
     return info;
   }

@@ -44,6 +44,7 @@ class CusparseBsr final : public Format<T> {
                                  .summary = "the vendor's product by full dense blocks",
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
+                                 .offered = {},
                                  .vendor = true};
     return info;
   }

@@ -38,6 +38,7 @@ class CusparseCoo final : public Format<T> {
                                  .summary = "the vendor's product by triplets sorted by row",
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
+                                 .offered = {},
                                  .deterministic = false,  // only algorithm 2 is
                                  .vendor = true};
     return info;

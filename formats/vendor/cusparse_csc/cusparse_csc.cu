@@ -110,6 +110,7 @@ class CusparseCsc final : public Format<T> {
                                  .summary = "the vendor's product by compressed columns",
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
+                                 .offered = {},
                                  .deterministic = false,
                                  .vendor = true};
     return info;

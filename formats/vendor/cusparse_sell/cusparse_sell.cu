@@ -74,6 +74,7 @@ class CusparseSell final : public Format<T> {
                                  .summary = "the vendor's product by sliced ELLPACK",
                                  .paper = "NVIDIA, cuSPARSE library, cusparseSpMV()",
                                  .backends = {Backend::cuda},
+                                 .offered = {},
                                  .vendor = true};
     return info;
   }

@@ -4,10 +4,10 @@
 // the plan that one context, which knows nothing at first, keeps of each matrix. Who can be told of it hears of a
 // million products to come.
 //
-// All multiply the same values by the same vector. They take turns in rounds, so that what disturbs the machine for a
-// while disturbs all, in threads that each have a processor of their own, as when we tune; samples in which a thread
-// did not have it to itself do not count, and are taken again. The column "best/ours" says how many times as long as
-// ours the fastest of the others takes: above 1, ours is faster.
+// All multiply the same values by the same vector. They take turns in rounds, so that what slows the machine down for a
+// while slows down all, which is divided out, in threads that each have a processor of their own, as when we tune;
+// samples in which a thread did not have it to itself do not count, and are taken again. The column "best/ours" says
+// how many times as long as ours the fastest of the others takes: above 1, ours is faster.
 #include <omp.h>
 #include <sched.h>
 
@@ -33,6 +33,7 @@
 #include "tests/benchmark/peers/peer.hpp"
 #include "tuner/measure/host_threads.hpp"
 #include "tuner/measure/meter.hpp"
+#include "tuner/measure/rounds.hpp"
 
 namespace {
 
@@ -114,21 +115,30 @@ struct Contestant {
   Launch multiply;
   std::unique_ptr<TimedProduct> timed = nullptr;
   Samples samples = {};
+  int counted = 0;  // samples that nothing disturbed
 
-  [[nodiscard]] int counted() const { return samples.any_undisturbed() ? samples.timing().samples : 0; }
-
-  void take_sample(Patience& patience) {
+  Sample take_sample(Patience& patience) {
     const PinnedTeam team(threads);
     if (timed == nullptr) timed = make_timed_product(host_device(), multiply, {.host = sample_seconds}, patience);
-    samples.add(timed->warm_sample());
+    const auto sample = timed->warm_sample();
+    if (!sample.disturbed) ++counted;
+    return sample;
   }
 };
 
 void race(std::vector<Contestant>& contestants) {
   Patience patience;
-  for (int round = 0; round < most_rounds; ++round) {
-    for (auto& contestant : contestants) {
-      if (contestant.counted() < rounds) contestant.take_sample(patience);
+  std::vector<Round> taken(most_rounds);
+  for (auto& round : taken) {
+    for (std::size_t i = 0; i < contestants.size(); ++i) {
+      if (contestants[i].counted < rounds) round.samples.push_back({i, contestants[i].take_sample(patience)});
+    }
+  }
+  const auto slowness = slowness_of(taken);
+  for (std::size_t round = 0; round < taken.size(); ++round) {
+    for (auto [product, sample] : taken[round].samples) {
+      sample.seconds /= slowness[round];
+      contestants[product].samples.add(sample);
     }
   }
   for (auto& contestant : contestants) contestant.timed.reset();  // before the patience that it refers to

@@ -34,6 +34,22 @@ TEST(AllProspects, AreThereForASearch) {
   EXPECT_EQ(fallback_prospect(prospects, {}).cost.storage_bytes, 0);
 }
 
+TEST(AllProspects, LeaveOutWhatWinsNowhereUnlessItIsNamedOrEverythingIs) {
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
+  const auto predictor = testing::blind_predictor(host_device());
+  const auto count_coo = [&](std::span<const FormatChoice> only, Choices choices) {
+    const auto prospects = all_prospects<double>(features, host_device(), predictor, only, choices);
+    return std::count_if(prospects.begin(), prospects.end(),
+                         [](const Prospect& prospect) { return prospect.candidate.format == "coo"; });
+  };
+  ASSERT_FALSE(find_format<double>("coo")->info().is_offered_on(Backend::host));
+  const std::vector<FormatChoice> named = {FormatChoice("coo")};
+  EXPECT_EQ(count_coo({}, Choices::likely), 0);
+  EXPECT_GT(count_coo(named, Choices::likely), 0);
+  EXPECT_GT(count_coo({}, Choices::all), 0);
+}
+
 TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
   std::vector<Prospect> prospects(3);
   prospects[0].candidate.format = "wild";
