@@ -9,6 +9,7 @@
 #include "db/file/opening.hpp"
 #include "db/file/sqlite.hpp"
 #include "db/impl.hpp"
+#include "db/keeping/passed.hpp"
 #include "db/keeping/selection.hpp"
 #include "db/keeping/tables.hpp"
 #include "db/matrices.hpp"
@@ -207,10 +208,22 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
   return all;
 }
 
+// Read by many threads at once.
+std::optional<std::vector<TrialRecord>> Database::kept_passed(const TrialKey& key, const std::string& catalogue) {
+  if (catalogue.empty()) return std::nullopt;
+  const auto bytes = impl_->ask(key, db::find_kept_trials);
+  return bytes ? db::trials_in(*bytes, catalogue, impl_->shared_params) : std::nullopt;
+}
+
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
-  auto trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
-    return db::find_passed(connection, fingerprint, environment, catalogue, impl_->parsed);
-  });
+  std::vector<TrialRecord> trials;
+  if (auto kept = kept_passed(key, catalogue)) {
+    trials = std::move(*kept);
+  } else {
+    trials = impl_->ask(key, [&](Connection& connection, const std::string& fingerprint, std::int64_t environment) {
+      return db::find_passed(connection, fingerprint, environment, catalogue, impl_->parsed);
+    });
+  }
   impl_->add_from_layers(trials, [&](Database& layer) { return layer.passed(key, catalogue); });
   return trials;
 }

@@ -244,6 +244,10 @@ class Database : Uncopied {
   /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
 
+  /// Keeps what matrix_at() and passed() say of each matrix in one piece, from which it is read many times as fast by
+  /// whoever names a catalogue: for a file that others will read.
+  void keep_passed();
+
   /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may
   /// have written.
   std::vector<std::pair<std::string, double>> coefficients(const std::string& backend, const std::string& device);
@@ -291,6 +295,8 @@ class Database : Uncopied {
   [[nodiscard]] const std::filesystem::path& file_of_layer(std::size_t layer) const;
 
  private:
+  [[nodiscard]] std::optional<std::vector<TrialRecord>> kept_passed(const TrialKey& key, const std::string& catalogue);
+
   struct Impl;
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -20,6 +20,7 @@
 #include "db/database.hpp"
 #include "db/file/opening.hpp"
 #include "db/file/sqlite.hpp"
+#include "db/keeping/passed.hpp"
 #include "db/matrices.hpp"
 #include "db/suspects.hpp"
 #include "db/trials.hpp"
@@ -148,6 +149,7 @@ struct Database::Impl : Uncopied {
   std::mutex mutex;
   db::Connection connection;
   db::ParsedParams parsed;
+  db::SharedParams shared_params;  // of those that are read without the mutex
   const std::filesystem::path file;
   bool on_file;
   std::vector<std::shared_ptr<Database>> layers;  // the uppermost first

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -96,41 +97,28 @@ std::optional<TrialRecord> read_trial(const Statement& row, std::string* moment 
   return trial;
 }
 
-// What other matrices are predicted from. Read by the thousand, so no more than that is read.
-struct BriefTrial {
-  std::string format;
-  std::int64_t version = 0;
-  std::string params;
-  Measurement measurement;
+// What other matrices are predicted from. Read by the thousand, so no more than that is read, in the order of an index:
+// sorting and grouping would take longer than all the rest.
+constexpr std::string_view select_brief = R"sql(
+  SELECT format, format_version, params, outcome = 'passed', warm_samples, warm_median_s, setup_s, bytes
+  FROM trial WHERE matrix = ?1 AND environment = ?2 ORDER BY format, params, id)sql";
 
-  void read(const Statement& row) {
-    auto& m = measurement;
-    std::int64_t passed = 0;
-    std::int64_t samples = 0;
-    row.read(format, version, params, passed, samples, m.warm.median, m.setup_seconds, m.bytes);
-    m.outcome = passed != 0 ? Outcome::passed : Outcome::failed;
-    m.warm.samples = narrow(samples).value_or(0);
-  }
+BriefTrial read_brief(const Statement& row) {
+  BriefTrial trial;
+  std::int64_t passed = 0;
+  std::int64_t samples = 0;
+  row.read(trial.format, trial.version, trial.params, passed, samples, trial.seconds, trial.setup_seconds, trial.bytes);
+  trial.passed = passed != 0;
+  trial.samples = narrow(samples).value_or(0);
+  return trial;
+}
 
-  [[nodiscard]] bool is_of_same_candidate(const BriefTrial& other) const {
-    return format == other.format && params == other.params;
-  }
+bool are_of_same_candidate(const BriefTrial& a, const BriefTrial& b) {
+  return a.format == b.format && a.params == b.params;
+}
 
-  // Where it passed, and is what a trial of ours can have given.
-  void add_to(std::vector<TrialRecord>& trials, ParsedParams& parsed) const {
-    if (measurement.outcome != Outcome::passed || measurement.warm.samples == 0 || !is_plausible(measurement)) return;
-    const auto format_version = narrow(version);
-    const auto& known_params = parsed.of(params);
-    if (!known_params || !format_version) return;
-    auto& trial = trials.emplace_back();
-    trial.candidate.format = format;
-    trial.candidate.params = *known_params;
-    trial.format_version = *format_version;
-    trial.measurement = measurement;
-  }
-};
+}  // namespace
 
-// The versions that a format_catalogue() names.
 std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue) {
   std::map<std::string_view, std::int64_t> versions;
   while (!catalogue.empty()) {
@@ -145,8 +133,6 @@ std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue)
   return versions;
 }
 
-}  // namespace
-
 std::optional<Params> parse_params(const std::string& text) {
   auto params = Params::parse(text);
   if (params && params->text() != text) return std::nullopt;
@@ -159,6 +145,11 @@ const std::optional<Params>& ParsedParams::of(const std::string& text) {
   if (known != by_text_.end()) return known->second;
   if (by_text_.size() == most) by_text_.clear();
   return by_text_.emplace(text, parse_params(text)).first->second;
+}
+
+const std::optional<Params>* ParsedParams::find(const std::string& text) const {
+  const auto known = by_text_.find(text);
+  return known == by_text_.end() ? nullptr : &known->second;
 }
 
 bool is_plausible(const TrialRecord& trial) {
@@ -210,14 +201,31 @@ std::int64_t count_implausible(const Connection& connection) {
   return count;
 }
 
+void add_passed(const BriefTrial& trial, const std::optional<Params>& params, std::vector<TrialRecord>& trials) {
+  if (!trial.passed || trial.samples == 0) return;
+  const auto version = narrow(trial.version);
+  if (!version || !params) return;
+  auto& added = trials.emplace_back();
+  auto& measurement = added.measurement;
+  measurement.outcome = Outcome::passed;
+  measurement.warm.median = trial.seconds;
+  measurement.warm.samples = trial.samples;
+  measurement.setup_seconds = trial.setup_seconds;
+  measurement.bytes = trial.bytes;
+  if (!is_plausible(measurement)) return trials.pop_back();
+  added.candidate.format = trial.format;
+  added.candidate.params = *params;
+  added.format_version = *version;
+}
+
 std::vector<TrialRecord> find_passed(const Connection& connection, const std::string& fingerprint,
                                      std::int64_t environment, const std::string& catalogue, ParsedParams& parsed) {
   const auto versions = versions_in(catalogue);
   std::vector<TrialRecord> trials;
-  // In the order of an index: sorting and grouping would take longer than all the rest.
-  Statement statement(connection,
-                      "SELECT format, format_version, params, outcome = 'passed', warm_samples, warm_median_s, "
-                      "setup_s, bytes FROM trial WHERE matrix = ?1 AND environment = ?2 ORDER BY format, params, id");
+  const auto add = [&](const BriefTrial& trial) {
+    if (trial.passed) add_passed(trial, parsed.of(trial.params), trials);
+  };
+  Statement statement(connection, select_brief);
   statement.bind(fingerprint, environment);
   // Those of one format follow each other.
   std::string format;
@@ -233,13 +241,34 @@ std::vector<TrialRecord> find_passed(const Connection& connection, const std::st
   BriefTrial last;  // did not pass as long as there is none
   BriefTrial next;
   while (statement.step()) {
-    next.read(statement);
+    next = read_brief(statement);
     if (!catalogue.empty() && !is_known(next)) continue;
-    if (!next.is_of_same_candidate(last)) last.add_to(trials, parsed);
+    if (!are_of_same_candidate(next, last)) add(last);
     std::swap(last, next);
   }
-  last.add_to(trials, parsed);
+  add(last);
   return trials;
+}
+
+std::vector<BriefTrial> last_passed(const Connection& connection, const std::string& fingerprint,
+                                    std::int64_t environment) {
+  std::vector<BriefTrial> passed;
+  Statement statement(connection, select_brief);
+  statement.bind(fingerprint, environment);
+  std::vector<BriefTrial> of_candidate;  // the last of each version
+  const auto add = [&] {
+    std::copy_if(of_candidate.begin(), of_candidate.end(), std::back_inserter(passed),
+                 [](const BriefTrial& trial) { return trial.passed; });
+    of_candidate.clear();
+  };
+  while (statement.step()) {
+    auto next = read_brief(statement);
+    if (!of_candidate.empty() && !are_of_same_candidate(next, of_candidate.front())) add();
+    std::erase_if(of_candidate, [&](const BriefTrial& trial) { return trial.version == next.version; });
+    of_candidate.push_back(std::move(next));
+  }
+  add();
+  return passed;
 }
 
 }  // namespace autospmv::db

@@ -56,6 +56,17 @@ constexpr const char* add_points = R"sql(
     PRIMARY KEY (backend, value_type)
   ) STRICT;)sql";
 
+// Version 8 keeps the features of a matrix and its trials that passed, likewise in one piece each.
+constexpr const char* add_passed = R"sql(
+  CREATE TABLE passed (
+    matrix      TEXT    NOT NULL,
+    environment INTEGER NOT NULL,
+    upto        INTEGER NOT NULL,  -- the last trial when it was made
+    described   BLOB    NOT NULL,
+    trials      BLOB    NOT NULL,
+    PRIMARY KEY (matrix, environment)
+  ) STRICT;)sql";
+
 bool is_at(const Connection& connection, std::int64_t version) {
   return connection.number("PRAGMA application_id") == application_id &&
          connection.number("PRAGMA user_version") == version;
@@ -83,7 +94,7 @@ void set_pragma(Connection& connection, const std::string& name, std::int64_t va
 
 std::span<const char* const> migrations() {
   static const std::array steps = {schema,         add_loop,   add_coefficients, add_machine,
-                                   add_capturable, add_source, add_points};
+                                   add_capturable, add_source, add_points,       add_passed};
   return steps;
 }
 

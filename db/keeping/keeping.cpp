@@ -2,6 +2,7 @@
 #include "db/impl.hpp"
 #include "db/keeping/exchange.hpp"
 #include "db/keeping/forgetting.hpp"
+#include "db/keeping/passed.hpp"
 #include "db/keeping/points.hpp"
 #include "db/keeping/statistics.hpp"
 #include "db/matrices.hpp"
@@ -50,9 +51,19 @@ RecordedPoints Database::points(const std::string& backend, const std::string& t
   return all;
 }
 
+void Database::keep_passed() {
+  impl_->attempt_write([](Connection& connection) { db::keep_passed(connection); });
+}
+
 std::optional<MatrixRecord> Database::matrix_at(const RecordedPoints& points, const RecordedPoint& point) {
   const auto layer = points.environments[point.environment].layer;
   auto& owner = layer == 0 ? *impl_ : *impl_->layers[layer - 1]->impl_;
+  const auto kept = owner.attempt([&](Connection& connection) {
+    return db::find_kept_matrix(connection, point.pattern.text(), points.environments[point.environment].id);
+  });
+  if (kept) {
+    if (auto matrix = db::matrix_in(*kept)) return matrix;
+  }
   return owner.attempt([&](Connection& connection) { return db::read_matrix(connection, point.pattern.text()); });
 }
 

@@ -223,6 +223,9 @@ void add_layer(RecordedPoints& all, const RecordedPoints& lower, std::size_t lay
   }
 }
 
-void forget_points(const Connection& connection) { Statement(connection, "DELETE FROM points").run(); }
+void forget_points(const Connection& connection) {
+  Statement(connection, "DELETE FROM points").run();
+  Statement(connection, "DELETE FROM passed").run();
+}
 
 }  // namespace autospmv::db

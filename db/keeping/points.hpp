@@ -17,7 +17,7 @@ RecordedPoints find_points(Connection& connection, const std::string& backend, c
 /// Adds those of a lower layer that are not known above it.
 void add_layer(RecordedPoints& all, const RecordedPoints& lower, std::size_t layer);
 
-/// Trials are about to change that are no newer than all others.
+/// Trials are about to change that are no newer than all others: neither points of them nor those that passed are kept.
 void forget_points(const Connection& connection);
 
 }  // namespace autospmv::db

@@ -121,8 +121,9 @@ TEST_F(Layers, AreNeverWritten) {
 
 TEST_F(Layers, OfAnOlderVersionAreRead) {
   { record_one(*begin("site.db"), key_of(1), trial_of("csr", {}, 1e-3)); }
-  test::change_file(directory_ / "site.db",
-                    "ALTER TABLE matrix DROP COLUMN source; DROP TABLE points; PRAGMA user_version = 5");
+  test::change_file(
+      directory_ / "site.db",
+      "ALTER TABLE matrix DROP COLUMN source; DROP TABLE points; DROP TABLE passed; PRAGMA user_version = 5");
   const auto content = test::read_file(directory_ / "site.db");
   EXPECT_EQ(above({"site.db"})->trials(key_of(1)).size(), 1U);
   EXPECT_TRUE(test::read_file(directory_ / "site.db") == content);

@@ -67,9 +67,10 @@ TEST(Looking, ReadsAnOlderSchemaAndLeavesItOld) {
   const TemporaryDirectory directory;
   const auto file = directory / "trials.db";
   Database::open(file, no_warnings());
-  test::change_file(file,
-                    "DROP TABLE machine; DROP TABLE coefficient; ALTER TABLE trial DROP COLUMN capturable; "
-                    "ALTER TABLE matrix DROP COLUMN source; DROP TABLE points; PRAGMA user_version = 2");
+  test::change_file(
+      file,
+      "DROP TABLE machine; DROP TABLE coefficient; ALTER TABLE trial DROP COLUMN capturable; "
+      "ALTER TABLE matrix DROP COLUMN source; DROP TABLE points; DROP TABLE passed; PRAGMA user_version = 2");
   const auto content = test::read_file(file);
   EXPECT_TRUE(Database::look(file)->coefficients("host", "a cpu").empty());
   EXPECT_TRUE(test::read_file(file) == content);

@@ -24,6 +24,7 @@ void prepare(Database& database) {
     (void)database.points(name, std::string(value_type_name<float>()), point_maker<float>());
     (void)database.points(name, std::string(value_type_name<double>()), point_maker<double>());
   }
+  database.keep_passed();
 }
 
 std::vector<Selection> selections_of(const Options& options) {
