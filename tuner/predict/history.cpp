@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/machine/instructions.hpp"
+#include "core/machine/parallel.hpp"
 #include "features/recorded.hpp"
 #include "formats/sizes.hpp"
 #include "tuner/predict/recorded_costs.hpp"
@@ -20,6 +21,9 @@ constexpr std::size_t most_neighbours = 12;
 
 // A few megabytes.
 constexpr std::size_t most_prefetched = 500;
+
+// To read what is known of one, in elements: hundreds of trials.
+constexpr std::int64_t work_of_matrix = serial_below / 2;
 
 // Another device of the backend: its own bandwidth is not known, and orders of candidates carry over better than times.
 // That of the same device reaches the more, the more it weighs; what was tried on this one is to weigh more.
@@ -99,6 +103,14 @@ void History<T>::standardize() {
   }
 }
 
+namespace {
+
+bool further(const Predictor::Neighbour& a, const Predictor::Neighbour& b) {
+  return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
+}
+
+}  // namespace
+
 // All but the one of this pattern: its own trials are no prediction, they are in the database and count as what they
 // are. In the order in which they are known.
 template <class T>
@@ -132,10 +144,8 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   const std::scoped_lock lock(mutex_);
   // Of thousands the nearest few are wanted: a heap gives them without sorting the others.
   auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
-  const auto further = [](const auto& a, const auto& b) {
-    return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
-  };
   std::ranges::make_heap(others, further);
+  read_nearest(others);
   for (; !others.empty() && near.neighbours_.size() < most_neighbours; others.pop_back()) {
     std::ranges::pop_heap(others, further);
     const auto& neighbour = others.back();
@@ -172,6 +182,22 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   near.unknown_.log_time = median(times);
   near.unknown_.log_setup = median(setups);
   return near;
+}
+
+// With mutex_ held. Those that will be asked for, as far as they are not known yet: each takes its time, and every
+// thread reads some.
+template <class T>
+void History<T>::read_nearest(const std::vector<Predictor::Neighbour>& others) const {
+  std::vector<Predictor::Neighbour> nearest(std::min(most_neighbours, others.size()));
+  std::ranges::partial_sort_copy(others, nearest, [](const auto& a, const auto& b) { return further(b, a); });
+  std::erase_if(nearest, [&](const auto& neighbour) { return past_.contains(neighbour.matrix); });
+  std::vector<ReadMatrix> read(nearest.size());
+  const auto count = static_cast<std::int64_t>(nearest.size());
+  parallel_parts(count * work_of_matrix, count, [&](std::int64_t at) {
+    const auto index = static_cast<std::size_t>(at);
+    read[index] = this->read(nearest[index].matrix);
+  });
+  for (std::size_t i = 0; i < nearest.size(); ++i) keep(nearest[i].matrix, read[i]);
 }
 
 // How fast another device is says nothing of this one. The order that it gave is put where this device is, by the

@@ -34,7 +34,7 @@ const PointMaker& point_maker();
 template <class T>
 class History : public std::enable_shared_from_this<History<T>> {
  public:
-  /// Gives the passed trials of a known matrix.
+  /// Gives the passed trials of a known matrix. This and the next are called by several threads at once.
   using TrialsOf = std::function<std::vector<TrialRecord>(const TrialKey&)>;
 
   /// Gives what is known of the matrix of a point; nothing where that is nothing any more.
@@ -95,6 +95,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   [[nodiscard]] ReadMatrix read(std::size_t matrix) const;
   static void take_order_only(std::vector<ReadRatio>& ratios);
   static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
+  void read_nearest(const std::vector<Predictor::Neighbour>& others) const;
   const PastMatrix& past(std::size_t matrix) const;
   const PastMatrix& keep(std::size_t matrix, const ReadMatrix& read) const;
   std::size_t index_of(const std::string& format) const;

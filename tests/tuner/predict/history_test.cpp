@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -105,7 +106,9 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
   const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
   std::set<std::string> read;
   std::string nearest;
+  std::mutex one_at_a_time;
   const auto trials_of = [&](const TrialKey& key) {
+    const std::scoped_lock lock(one_at_a_time);
     EXPECT_TRUE(read.insert(key.pattern.text()).second) << "read before";
     const auto at = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.key == key; });
     return key.pattern.text() == nearest ? std::vector<TrialRecord>{} : at->trials;
