@@ -4,10 +4,22 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/cuda/launch.hpp"
+#include "core/cuda/threads.cuh"
 #include "core/verify/compensated.hpp"
 #include "core/verify/reference.hpp"
 
 namespace autospmv::cuda {
+
+/// Of nonnegative numbers, one of each lane of a whole warp: bits of these order like integers. Were every thread to
+/// change the one word by itself, all of a device would wait for each other.
+__device__ inline void atomic_max_of_warp(unsigned long long& largest_bits, double number) {
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    number = fmax(number, __shfl_xor_sync(all_lanes, number, distance));
+  }
+  if (threadIdx.x % warp_size != 0 || !(number > 0)) return;
+  atomicMax(&largest_bits, static_cast<unsigned long long>(__double_as_longlong(number)));
+}
 
 struct DeviceComparison {
   unsigned long long worst_bits = 0;  // bits of a nonnegative double order like integers
@@ -24,11 +36,8 @@ struct DeviceComparison {
       atomicAdd(&total_.wrong_rows, 1ULL);
       atomicMin(&total_.first_wrong, static_cast<unsigned long long>(row));
     }
-    __device__ void finish() const {
-      if (worst_ > 0) {
-        atomicMax(&total_.worst_bits, static_cast<unsigned long long>(__double_as_longlong(worst_)));
-      }
-    }
+    /// Called by whole warps.
+    __device__ void finish() const { atomic_max_of_warp(total_.worst_bits, worst_); }
 
    private:
     DeviceComparison& total_;

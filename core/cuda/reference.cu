@@ -168,7 +168,7 @@ __global__ void largest_magnitude_kernel(const T* values, std::int64_t size, uns
     const double magnitude = fabs(static_cast<double>(values[k]));
     if (isfinite(magnitude) && magnitude > largest) largest = magnitude;
   }
-  if (largest > 0) atomicMax(largest_bits, static_cast<unsigned long long>(__double_as_longlong(largest)));
+  atomic_max_of_warp(*largest_bits, largest);
 }
 
 // A number on the device, 0 to begin with.
