@@ -191,10 +191,13 @@ double Service::copy_bandwidth() const {
   return MeasuredBandwidths::get().of_device[bandwidth_key(device_)] = measured.bytes_a_second;
 }
 
-// On a host measuring it takes as long as hundreds of products, and what caches serve does not depend on it.
+// On a host measuring it takes as long as hundreds of products, and what caches serve does not depend on it. On a
+// device it takes milliseconds, in which products beside it are several times as slow.
 double Service::usual_bandwidth() const {
   constexpr double of_thread = 2.5e10;
-  return device_.backend == Backend::host ? of_thread * std::max(1, device_.multiprocessors) : copy_bandwidth();
+  if (device_.backend == Backend::host) return of_thread * std::max(1, device_.multiprocessors);
+  const double expected = expected_copy_bandwidth(device_);
+  return expected > 0 ? expected : copy_bandwidth();
 }
 
 CostModel Service::cost_model() const {

@@ -151,6 +151,13 @@ Bandwidth measure_copy_bandwidth(const Device& device) {
       });
 }
 
+// An H200 copies 0.85 of what its memory moves at most, an H100 0.89.
+double expected_copy_bandwidth(const Device& device) {
+  constexpr double share_of_peak = 0.87;
+  return on_backend(
+      device, [] { return 0.0; }, [&] { return share_of_peak * cuda::peak_bandwidth(device); });
+}
+
 Timing summarize(std::vector<double> seconds) {
   if (seconds.empty()) return {};
   std::sort(seconds.begin(), seconds.end());

@@ -77,6 +77,9 @@ struct Bandwidth {
 /// which may count some of the speed of the caches.
 Bandwidth measure_copy_bandwidth(const Device& device);
 
+/// What that may be expected to give, at once; 0 where nothing is known, as on the host.
+double expected_copy_bandwidth(const Device& device);
+
 /// The source and the target of such a copy: `size` bytes each, or half as many and so on, where memory is short.
 /// Throws OutOfMemory where there is none for less than `least`.
 struct CopiedArrays {

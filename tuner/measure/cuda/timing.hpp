@@ -13,6 +13,9 @@ std::unique_ptr<TimedProduct> make_timed_product(const Device& device, Launch la
                                                  bool capturable);
 double measure_copy_bandwidth(const Device& device);
 
+/// Bytes a second that the memory moves at most, by its clock and its width; 0 where they are not known.
+double peak_bandwidth(const Device& device);
+
 /// On the current device.
 std::unique_ptr<Stopwatch> make_stopwatch();
 std::uint64_t stream_id(Stream stream);
