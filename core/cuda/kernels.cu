@@ -59,12 +59,16 @@ __global__ void hash_columns_kernel(const std::int32_t* col_idx, std::int64_t nn
 
 template <class Offset>
 __global__ void check_offsets_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t nnz,
-                                     unsigned long long* first) {
+                                     unsigned long long* first, unsigned long long* longest) {
+  std::int64_t own = 0;
   for (std::int64_t i = global_thread(); i < rows; i += thread_count()) {
     if (row_ptr[i] < 0 || row_ptr[i] > row_ptr[i + 1] || row_ptr[i + 1] > nnz) {
       atomicMin(first, static_cast<unsigned long long>(i));
     }
+    own = max(own, static_cast<std::int64_t>(row_ptr[i + 1] - row_ptr[i]));
   }
+  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) own = max(own, __shfl_xor_sync(all_lanes, own, lanes));
+  if (threadIdx.x % warp_size == 0 && own > 0) atomicMax(longest, static_cast<unsigned long long>(own));
 }
 
 __global__ void check_columns_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::int64_t cols,
@@ -133,16 +137,18 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
                         const std::int32_t* col_idx, Place place) {
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
-  const std::array<unsigned long long, 2> none = {PatternFault::none, PatternFault::none};
-  Array<unsigned long long> first(2, place);
-  first.assign(none, stream);
+  const std::array<unsigned long long, 3> none = {PatternFault::none, PatternFault::none, 0};
+  Array<unsigned long long> result(none.size(), place);
+  result.assign(none, stream);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz, first.data());
+    check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz, result.data(),
+                                                                                   result.data() + 2);
   });
-  check_columns_kernel<<<striding_grid(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, cols, first.data() + 1);
+  check_columns_kernel<<<striding_grid(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, cols, result.data() + 1);
   check_launch();
-  const auto found = first.to_vector();
-  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1])};
+  const auto found = result.to_vector();
+  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1]),
+          static_cast<std::int64_t>(found[2])};
 }
 
 template void fill_random(float*, std::int64_t, const RandomVector&, Place, Stream);

@@ -75,7 +75,7 @@ MatrixData<T>::MatrixData(std::int64_t rows, std::int64_t cols, std::span<const 
   const auto nnz = static_cast<std::int64_t>(values.size());
   arrays_.view = {rows, cols, nnz, row_ptr.data(), nullptr, values.data()};
   keep_columns(col_idx);
-  check_pattern(rows, cols, nnz, row_ptr.data(), arrays_.view.col_idx, home_);
+  longest_row_ = check_pattern(rows, cols, nnz, row_ptr.data(), arrays_.view.col_idx, home_);
   keep_offsets(row_ptr);
   if (ownership == Ownership::copy) arrays_.view.values = keep(arrays_.values, values, home_);
 }

@@ -53,6 +53,8 @@ class MatrixData {
   [[nodiscard]] std::int64_t cols() const { return arrays_.view.cols; }
   [[nodiscard]] std::int64_t nnz() const { return arrays_.view.nnz; }
   [[nodiscard]] Place home() const { return home_; }
+  /// The nonzeros of the longest row, where the check of the pattern has seen them: not of a transposed matrix.
+  [[nodiscard]] std::optional<std::int64_t> longest_row() const { return longest_row_; }
 
   /// The matrix in the memory of `place`, copied there on the first call. Its pattern is valid as long as this; its
   /// values on the host until the next update.
@@ -97,6 +99,7 @@ class MatrixData {
 
   Place home_;
   Ownership ownership_ = Ownership::copy;
+  std::optional<std::int64_t> longest_row_;
   std::shared_ptr<const MatrixData> original_;  // of a transposed matrix
   Array<std::uint32_t> source_;                 // of a transposed matrix: its values among those of the original
 

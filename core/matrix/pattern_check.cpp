@@ -37,10 +37,25 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) return cuda::find_fault(rows, cols, nnz, row_ptr, col_idx, place);
   }
-  PatternFault fault;
-  fault.row = with_offsets(row_ptr, [&](const auto* offsets) {
-    return first_where(
-        rows, [&](std::int64_t i) { return offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz; });
+  PatternFault fault = with_offsets(row_ptr, [&](const auto* offsets) {
+    return parallel_reduce(
+        rows, PatternFault{},
+        [&](Share share) {
+          PatternFault found;
+          for (std::int64_t i = share.first; i < share.last; ++i) {
+            if (offsets[i] < 0 || offsets[i] > offsets[i + 1] || offsets[i + 1] > nnz) {
+              found.row = i;
+              break;
+            }
+            found.longest_row = std::max<std::int64_t>(found.longest_row, offsets[i + 1] - offsets[i]);
+          }
+          return found;
+        },
+        [](PatternFault a, const PatternFault& b) {
+          a.row = std::min(a.row, b.row);
+          a.longest_row = std::max(a.longest_row, b.longest_row);
+          return a;
+        });
   });
   fault.nonzero = first_where(nnz, [&](std::int64_t k) { return col_idx[k] < 0 || col_idx[k] >= cols; });
   return fault;
@@ -48,8 +63,8 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
 
 }  // namespace
 
-void check_pattern(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOffsets row_ptr,
-                   const std::int32_t* col_idx, Place place) {
+std::int64_t check_pattern(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOffsets row_ptr,
+                           const std::int32_t* col_idx, Place place) {
   const auto offset = [&](std::int64_t i) {
     return std::visit([&](const auto* p) { return static_cast<std::int64_t>(element(p, i, place)); }, row_ptr);
   };
@@ -67,6 +82,7 @@ void check_pattern(std::int64_t rows, std::int64_t cols, std::int64_t nnz, RowOf
     throw InvalidArgument("column " + std::to_string(element(col_idx, fault.nonzero, place)) + " of nonzero " +
                           std::to_string(fault.nonzero) + " is not in [0, " + std::to_string(cols) + ")");
   }
+  return fault.longest_row;
 }
 
 }  // namespace autospmv

@@ -358,7 +358,8 @@ void Tuning<T>::plan_fallback() {
   // Features and bandwidth cost as much as many products. Without trials there is nothing that they would pay for. But
   // what suits rows that are all alike may take a thousand times as long on one with a long row.
   const auto blind = [&] {
-    const auto longest = longest_row(view_.row_ptr, view_.rows, service_.device());
+    const auto seen = matrix_->longest_row();
+    const auto longest = seen ? *seen : longest_row(view_.row_ptr, view_.rows, service_.device());
     return blind_fallback_prospect(view_, longest, service_.device(), limits_);
   };
   const bool is_blind = only_.empty() ? prospects_.empty() : !key_.has_pattern();
