@@ -162,6 +162,7 @@ Steps Online<T>::work() {
       if (contender != nullptr) {
         time_best_anew();
         operators_.begin_trial(*contender);
+        builder_.survive();
         co_await CallsDone{*this};
         end_trial(*contender);
         // Whichever is faster stays. Where the record is far off, what was measured beside it is worth no more.
@@ -200,9 +201,13 @@ Steps Online<T>::work() {
       Measurement trial;
       if (auto* const contender = make_contender(*prospect, trial, Verification::due)) {
         // Of a candidate that failed, a product may still be under way.
-        while (operators_.is_launching()) co_await Pause{*this, moment};
+        while (operators_.is_launching()) {
+          builder_.survive();
+          co_await Pause{*this, moment};
+        }
         time_best_anew();
         operators_.begin_trial(*contender);
+        builder_.survive();
         co_await CallsDone{*this};
         end_trial(*contender);
         if (is_over()) break;
@@ -356,7 +361,10 @@ Contender<T>* Online<T>::make_contender(const Prospect& prospect, Measurement& t
   }
   if (trial.setup_seconds > 0) prices_.note_conversion(prospect.prediction.setup_seconds, trial.setup_seconds);
   if (trial.given_up) left_out_ = true;
-  if (trial.outcome == Outcome::passed && forbidden(static_cast<double>(trial.bytes))) return nullptr;
+  if (trial.outcome == Outcome::passed && forbidden(static_cast<double>(trial.bytes))) {
+    builder_.survive();
+    return nullptr;
+  }
   record.measurement = trial;
   if (op == nullptr) {
     service_->complain(record);
@@ -445,6 +453,7 @@ void Online<T>::record(bool all_tried) {
 template <class T>
 void Online<T>::settle() {
   task_.prospects = {};
+  builder_.survive();
   builder_.forget_references();
   operators_.settle();
 }

@@ -6,14 +6,13 @@
 #include "core/error.hpp"
 #include "tuner/measure/clock.hpp"
 #include "tuner/measure/conversion.hpp"
-#include "tuner/measure/first_launch.hpp"
 
 namespace autospmv {
 
 template <class T>
 std::unique_ptr<Operator<T>> TrialBuilder<T>::build(const Prospect& prospect, Verification verification, double limit,
                                                     Database& database, const TrialKey& key, Measurement& measurement) {
-  FirstLaunch launch(database, key, prospect.candidate);
+  launch_ = std::make_unique<FirstLaunch>(database, key, prospect.candidate);
   std::unique_ptr<Operator<T>> op;
   try {
     op = convert(matrix_->on(device_), prospect.candidate, device_, formats_, measurement);
@@ -23,10 +22,15 @@ std::unique_ptr<Operator<T>> TrialBuilder<T>::build(const Prospect& prospect, Ve
     op.reset();
     note_failure(measurement, error);
     // A sticky error would fail every later trial too.
-    synchronize(device_, setup_stream(device_));
+    try {
+      synchronize(device_, setup_stream(device_));
+    } catch (...) {
+      launch_.reset();
+      throw;
+    }
   }
-  launch.survive();
   if (measurement.outcome != Outcome::passed) op.reset();
+  if (op == nullptr) survive();
   return op;
 }
 

@@ -10,6 +10,7 @@
 #include "core/matrix/matrix_data.hpp"
 #include "core/trial.hpp"
 #include "db/database.hpp"
+#include "tuner/measure/first_launch.hpp"
 #include "tuner/measure/verifier.hpp"
 #include "tuner/search/candidates.hpp"
 
@@ -30,6 +31,12 @@ class TrialBuilder {
   [[nodiscard]] std::unique_ptr<Operator<T>> build(const Prospect& prospect, Verification verification, double limit,
                                                    Database& database, const TrialKey& key, Measurement& measurement);
 
+  /// To be called once what was built is in use: nobody died of it. To write that down need not keep it waiting.
+  void survive() {
+    if (launch_) launch_->survive();
+    launch_.reset();
+  }
+
   /// Verifies an operator that there is. Seconds that took, without the reference products.
   double verify(const Operator<T>& op, Measurement& measurement,
                 double limit = std::numeric_limits<double>::infinity());
@@ -43,6 +50,7 @@ class TrialBuilder {
   std::shared_ptr<const MatrixData<T>> matrix_;
   Device device_;
   FormatLookup<T> formats_;
+  std::unique_ptr<FirstLaunch> launch_;  // of what was built last
   std::mutex mutex_;
   std::shared_ptr<Verifier<T>> verifier_;  // guarded by mutex_; nullptr where the values have changed
 };
