@@ -177,6 +177,15 @@ std::vector<TunedMatrix> Database::list(const Selection& selection) {
   });
 }
 
+bool Database::knows(const Fingerprint& pattern) {
+  const bool known = impl_->attempt([&](Connection& connection) {
+    Statement statement(
+        connection, "SELECT 1 FROM trial WHERE matrix = ?1 UNION ALL SELECT 1 FROM tuning WHERE matrix = ?1 LIMIT 1");
+    return statement.bind(pattern.text()).step();
+  });
+  return known || std::ranges::any_of(impl_->layers, [&](const auto& layer) { return layer->knows(pattern); });
+}
+
 std::int64_t Database::matrices() {
   auto matrices = impl_->attempt([&](Connection& connection) {
     std::int64_t count = 0;

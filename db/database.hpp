@@ -228,6 +228,9 @@ class Database : Uncopied {
   /// Every effort that was marked complete under this key.
   std::vector<FinishedTuning> tunings(const TrialKey& key);
 
+  /// Whether anything was tried on a matrix of this pattern, on whatever device.
+  bool knows(const Fingerprint& pattern);
+
   /// How many matrices it knows anything of.
   std::int64_t matrices();
 

@@ -10,10 +10,15 @@ namespace autospmv {
 
 // What suits values that take few bits does not suit others of the same pattern, and the other way round.
 template <class T>
-std::string kind_of_values(const CsrView<T>& matrix, const Device& device) {
-  const auto bits = formats::value_bits_for<T>(extract_value_features(matrix, device)).front();
+std::string kind_of_values(const Features& features) {
+  const auto bits = formats::value_bits_for<T>(features).front();
   const std::string type(value_type_name<T>());
   return bits == formats::full_value_bits<T> ? type : type + " in " + std::to_string(bits) + " bits";
+}
+
+template <class T>
+std::string kind_of_values(const CsrView<T>& matrix, const Device& device) {
+  return kind_of_values<T>(extract_value_features(matrix, device));
 }
 
 TrialKey key_of_machine(const Device& device) {
@@ -32,9 +37,14 @@ TrialKey key_of(const MatrixData<T>& matrix, const Device& device) {
   auto key = key_of_machine(device);
   key.pattern = matrix.fingerprint();
   key.value_type = kind_of_values(matrix.on(device), device);
-  // A transposed matrix of the same pattern is the same matrix to whoever chooses a format.
-  if (matrix.operation() == Operation::transposed && matrix.has_own_pattern()) key.operation = std::string("t");
+  key.operation = operation_of(matrix);
   return key;
+}
+
+// A transposed matrix of the same pattern is the same matrix to whoever chooses a format.
+template <class T>
+std::string operation_of(const MatrixData<T>& matrix) {
+  return matrix.operation() == Operation::transposed && matrix.has_own_pattern() ? "t" : "n";
 }
 
 template <Scalar T>
@@ -51,6 +61,8 @@ bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Lim
 #define AUTOSPMV_KEYS(T)                                         \
   template TrialKey key_of(const MatrixData<T>&, const Device&); \
   template TrialKey key_of(const Matrix<T>&, const Context&);    \
+  template std::string operation_of(const MatrixData<T>&);       \
+  template std::string kind_of_values<T>(const Features&);       \
   template std::string kind_of_values(const CsrView<T>&, const Device&);
 AUTOSPMV_KEYS(float)
 AUTOSPMV_KEYS(double)

@@ -8,6 +8,7 @@
 #include "core/matrix/matrix_data.hpp"
 #include "core/trial.hpp"
 #include "db/database.hpp"
+#include "features/features.hpp"
 
 namespace autospmv {
 
@@ -22,9 +23,16 @@ TrialKey key_of(const MatrixData<T>& matrix, const Device& device);
 /// The part of it that is known without a look at the matrix.
 TrialKey key_of_machine(const Device& device);
 
+/// The operation of such a key: "n", or "t" of a transposed matrix that has a pattern of its own.
+template <class T>
+std::string operation_of(const MatrixData<T>& matrix);
+
 /// The value type of such a key: "float", "double", "double in 8 bits" where that is all the values need.
 template <class T>
 std::string kind_of_values(const CsrView<T>& matrix, const Device& device);
+/// The same from features.
+template <class T>
+std::string kind_of_values(const Features& features);
 
 /// Whether all that such an effort would try was tried, as is_covered() says.
 bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Limits& limits,

@@ -134,7 +134,10 @@ Steps Online<T>::work() {
   try {
     const auto start = Clock::now();
     auto& plain = operators_.best();
+    if (!on_host()) look_early();
     operators_.begin_trial(plain);
+    // Nothing that the device takes part in while products are timed.
+    if (features_) predict();
     co_await CallsDone{*this};
     end_trial(plain);
     auto measured = plain.record.measurement;
@@ -142,17 +145,16 @@ Steps Online<T>::work() {
     operators_.note(plain, measured);
     best_total_ = total_seconds(measured, task_.limits);
     const auto& costs = StepCosts::of(place_.backend);
-    co_await Affordable{*this, price(costs.key)};
-    Known before;
-    if (!is_over()) before = look_up();
-    const auto& winner = before.winner;
+    if (on_host()) co_await Affordable{*this, price(costs.key)};
+    if (on_host() && !is_over()) known_ = look_up();
+    const auto& winner = known_.winner;
     const bool is_other = winner && winner->candidate != plain.record.candidate;
     // Of some trials only, the best is a candidate as others are, and the first to be tried.
     std::optional<Prospect> remembered;
-    if (is_other && !before.complete && total_seconds(winner->measurement, task_.limits) < best_total_) {
+    if (is_other && !known_.complete && total_seconds(winner->measurement, task_.limits) < best_total_) {
       remembered = tried_prospect<T>(*winner, device_);
     }
-    if (is_other && before.complete) {
+    if (is_other && known_.complete) {
       const auto& known = winner->measurement;
       co_await Affordable{*this, price({.seconds = known.setup_seconds}) +
                                      StepPrices::of_timed_calls(known.warm.median, operators_.best_seconds())};
@@ -172,7 +174,7 @@ Steps Online<T>::work() {
         all_tried = !doubts;
       }
     } else {
-      all_tried = winner.has_value() && before.complete;
+      all_tried = winner.has_value() && known_.complete;
     }
     std::unique_ptr<Search> search;
     if (!all_tried && !is_over()) {
@@ -184,7 +186,7 @@ Steps Online<T>::work() {
       if (on_host()) co_await Pause{*this, moment};  // not within one call
       if (!is_over()) verify_first();
       std::vector<TrialRecord> known;
-      if (!doubts) known = service_->database().trials(task_.key, task_.catalogue);
+      if (!doubts && !known_.nothing) known = service_->database().trials(task_.key, task_.catalogue);
       // Its trial of now before one of earlier.
       known.insert(known.begin(), records_.begin(), records_.end());
       SearchRules rules;
@@ -274,8 +276,16 @@ double Online<T>::expected_prediction() const {
 template <class T>
 typename Online<T>::Known Online<T>::look_up() {
   const auto values = task_.matrix->hold_values();
-  if (!task_.key.has_pattern()) task_.key = key_of(*task_.matrix, device_);
   auto& database = service_->database();
+  if (!task_.key.has_pattern() && on_host()) task_.key = key_of(*task_.matrix, device_);
+  if (!task_.key.has_pattern()) {
+    task_.key = key_of_machine(device_);
+    task_.key.pattern = task_.matrix->fingerprint();
+    task_.key.operation = operation_of(*task_.matrix);
+    // Where nothing was tried, the kind of the values may come with the features.
+    if (!database.knows(task_.key.pattern)) return {.nothing = true};
+    task_.key.value_type = kind_of_values(task_.matrix->on(device_), device_);
+  }
   const auto may_win = [&](const Candidate& candidate) { return is_among(candidate, task_.only); };
   return {winner_of(database.trials(task_.key, task_.catalogue), task_.limits, task_.described.csr_bytes, may_win),
           task_.only.empty() && was_tuned(database, task_.key, Effort::online, task_.limits, task_.catalogue)};
@@ -286,15 +296,27 @@ bool Online<T>::is_doubtful(const Contender<T>& contender, const Measurement& kn
   return service_->rechecks() && contender.record.measurement.warm.median > doubtful * known.warm.median;
 }
 
+// Of a matrix that nobody knows, all that takes the device's time before there is a candidate.
+template <class T>
+void Online<T>::look_early() {
+  known_ = look_up();
+  if (!known_.winner && !is_over()) extract();
+}
+
+template <class T>
+void Online<T>::extract() {
+  const auto values = task_.matrix->hold_values();
+  features_ = extract_features(task_.matrix->on(place_), device_);
+  if (task_.key.value_type.empty()) task_.key.value_type = kind_of_values<T>(*features_);
+  task_.described.features = record_of(*features_);
+}
+
 template <class T>
 void Online<T>::predict() {
   if (!task_.prospects.empty()) return;
-  const auto features = [&] {
-    const auto values = task_.matrix->hold_values();
-    return extract_features(task_.matrix->on(place_), device_);
-  }();
-  task_.described.features = record_of(features);
-  task_.prospects = prospects_of<T>(features, task_.key, *service_, task_.only, Choices::likely);
+  if (!features_) extract();
+  task_.prospects = prospects_of<T>(*features_, task_.key, *service_, task_.only, Choices::likely);
+  features_.reset();
 }
 
 // Before any product sees the new values, so that none of their times is filed under the old kind.
@@ -308,7 +330,7 @@ void Online<T>::commit(const CsrView<T>& next, Stream stream) {
 // What cannot be looked at counts as another kind.
 template <class T>
 bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
-  if (!task_.key.has_pattern()) return true;  // nothing is filed yet
+  if (task_.key.value_type.empty()) return true;  // nothing is filed yet
   if (is_capturing(place_, stream)) return false;
   const auto look = [&] {
     order_after(place_, setup_stream(place_), stream);

@@ -15,6 +15,7 @@
 
 #include "core/matrix/matrix_data.hpp"
 #include "core/trial.hpp"
+#include "features/features.hpp"
 #include "formats/format.hpp"
 #include "tuner/context/background.hpp"
 #include "tuner/context/service.hpp"
@@ -169,14 +170,17 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
 
   // ---- What is known
   struct Known {
-    std::optional<TrialRecord> winner;
+    std::optional<TrialRecord> winner = {};
     bool complete = false;  ///< all that this effort tries was tried before
+    bool nothing = false;   ///< nor of its pattern
   };
   /// The key, and what the database knows under it.
   [[nodiscard]] Known look_up();
   /// Whether products take so much longer than is known that it was not them who were measured.
   [[nodiscard]] bool is_doubtful(const Contender<T>& contender, const Measurement& known) const;
   [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
+  void look_early();
+  void extract();
   void predict();
 
   // ---- Trials
@@ -202,6 +206,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   TrialBuilder<T> builder_;
 
   // Of the background alone, or of who has stopped it.
+  Known known_;
+  std::optional<Features> features_;  // of the matrix, until they have been predicted from
   std::vector<TrialRecord> records_;
   double best_total_ = std::numeric_limits<double>::infinity();
   bool still_plain_ = true;  // the best is the first

@@ -398,6 +398,10 @@ template <class T>
 void Operators<T>::note_slowing() {
   if (beside_.state != TimedCall::State::running || !beside_.watch->stopped()) return;
   beside_.state = TimedCall::State::idle;
+  if (best_->record.measurement.warm.samples == 0) {
+    unwatched_ = 0;  // nobody knows what it takes alone
+    return;
+  }
   const double slowing = std::max(0.0, beside_.watch->seconds() - best_seconds());
   slowing_ += slowing * static_cast<double>(std::exchange(unwatched_, 0));
 }
