@@ -10,9 +10,11 @@
 #include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
+#include "core/machine/parallel.hpp"
 #include "core/printable.hpp"
 #include "formats/format.hpp"
 #include "tuner/context/layers.hpp"
+#include "tuner/context/rehearsal.hpp"
 #include "tuner/measure/meter.hpp"
 
 namespace autospmv {
@@ -80,11 +82,21 @@ Service::Service(const ContextOptions& options)
     try {
       const DeviceScope scope(device);
       synchronize(device, setup_stream(device));
+      // The threads that predict.
+      parallel_region(serial_below, [](int /*thread*/, int /*threads*/) {});
     } catch (const Error&) {
       // The device fails, which the first task will say.
     }
   });
-  if (effort_ == Effort::online && device_.backend == Backend::cuda) (void)background_->start();
+  if (effort_ != Effort::online || device_.backend != Backend::cuda || !background_->start()) return;
+  // Not what nobody may need, once a tuning would wait for it.
+  const auto rehearse_if_idle = [this](auto rehearsal) {
+    (void)background_->post([this, rehearsal] {
+      if (is_idle()) rehearsal(device_);
+    });
+  };
+  rehearse_if_idle(&rehearse<double>);
+  rehearse_if_idle(&rehearse<float>);
 }
 
 Service::~Service() = default;
@@ -122,6 +134,11 @@ bool Service::watch(std::weak_ptr<Ongoing> ongoing) const {
   std::erase_if(ongoing_, [](const auto& one) { return one.expired(); });
   ongoing_.push_back(std::move(ongoing));
   return true;
+}
+
+bool Service::is_idle() const {
+  const std::scoped_lock lock(watching_);
+  return ongoing_.empty();
 }
 
 void Service::remember(const std::shared_ptr<Attachments>& plans) const {

@@ -115,6 +115,8 @@ class Service : Uncopied {
   [[nodiscard]] bool recheck_due() const;
 
  private:
+  /// Nothing was begun that goes on after the call that began it.
+  [[nodiscard]] bool is_idle() const;
   /// The copy bandwidth where that takes no measurement.
   [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
   /// What predictions take for it where nobody has measured it.
