@@ -201,7 +201,7 @@ std::int64_t count_implausible(const Connection& connection) {
   return count;
 }
 
-void add_passed(const BriefTrial& trial, const std::optional<Params>& params, std::vector<TrialRecord>& trials) {
+void add_if_passed(const BriefTrial& trial, const std::optional<Params>& params, std::vector<TrialRecord>& trials) {
   if (!trial.passed || trial.samples == 0) return;
   const auto version = narrow(trial.version);
   if (!version || !params) return;
@@ -223,7 +223,7 @@ std::vector<TrialRecord> find_passed(const Connection& connection, const std::st
   const auto versions = versions_in(catalogue);
   std::vector<TrialRecord> trials;
   const auto add = [&](const BriefTrial& trial) {
-    if (trial.passed) add_passed(trial, parsed.of(trial.params), trials);
+    if (trial.passed) add_if_passed(trial, parsed.of(trial.params), trials);
   };
   Statement statement(connection, select_brief);
   statement.bind(fingerprint, environment);

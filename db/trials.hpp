@@ -64,7 +64,7 @@ struct BriefTrial {
 };
 
 /// Adds the trial, of these parameters, where it passed and is what one of ours can have given.
-void add_passed(const BriefTrial& trial, const std::optional<Params>& params, std::vector<TrialRecord>& trials);
+void add_if_passed(const BriefTrial& trial, const std::optional<Params>& params, std::vector<TrialRecord>& trials);
 
 /// What find_passed() finds by whatever catalogue: of every candidate and version of its format the last trial, where
 /// that passed.

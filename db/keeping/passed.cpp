@@ -5,17 +5,16 @@
 #include <cstring>
 #include <mutex>
 
+#include "db/keeping/pieces.hpp"
 #include "db/matrices.hpp"
 
 namespace autospmv::db {
 
 namespace {
 
-// What both begin with. Of trials: how many there are, then format after format a FormatHead, the name, and for each of
+// After byte_order, of trials: how many there are, then format after format a FormatHead, the name, and for each of
 // its trials a TrialHead and the text of its parameters. Of a matrix: a MatrixHead, the label, the source, and for each
 // of its features the value, the length of its name and that.
-constexpr std::uint64_t byte_order = 0x0102030405060708;
-
 struct FormatHead {
   std::int64_t version;
   std::uint32_t trials;
@@ -103,10 +102,6 @@ std::string bytes_of(const MatrixRecord& matrix) {
   return bytes;
 }
 
-std::int64_t newest_trial(const Connection& connection) {
-  return connection.number("SELECT ifnull(max(id), 0) FROM trial");
-}
-
 // One statement, for each asks for the lock of the file, which takes longer than to find the row.
 std::optional<std::string> find_kept(const Connection& connection, std::string_view query,
                                      const std::string& fingerprint, std::int64_t environment) {
@@ -173,7 +168,7 @@ std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const 
       const bool sound = for_each_kept(bytes, catalogue, [&](const BriefTrial& trial) {
         const auto* const params = all_known ? shared.parsed.find(trial.params) : nullptr;
         all_known = params != nullptr;
-        if (all_known) add_passed(trial, *params, trials);
+        if (all_known) add_if_passed(trial, *params, trials);
       });
       if (!sound) return std::nullopt;
     }

@@ -9,14 +9,14 @@
 #include <set>
 #include <utility>
 
+#include "db/keeping/pieces.hpp"
 #include "db/matrices.hpp"
 
 namespace autospmv::db {
 
 namespace {
 
-// A record of the kept bytes: this word, then for each point pattern, environment and coordinates, of 8 bytes each.
-constexpr std::uint64_t byte_order = 0x0102030405060708;
+// A record of the kept bytes: byte_order, then for each point pattern, environment and coordinates, of 8 bytes each.
 constexpr std::size_t words_before_coordinates = 3;
 
 struct Kept {
@@ -45,7 +45,7 @@ class Points {
   bool find() {
     auto kept = read();
     add_kept(kept.bytes);
-    const auto newest = newest_trial();
+    const auto newest = newest_trial(connection_);
     if (newest <= kept.upto) return false;
     if (kept.upto == 0) {
       for (const auto& one : find_recorded(connection_, backend_, type_)) add(one.matrix, one.key.pattern, one.key);
@@ -114,13 +114,6 @@ class Points {
       std::memcpy(found_.coordinates.data() + begin, from + sizeof words, stride - sizeof words);
       accept({{words[0], words[1]}, environment->second}, begin);
     }
-  }
-
-  [[nodiscard]] std::int64_t newest_trial() const {
-    Statement statement(connection_, "SELECT ifnull(max(id), 0) FROM trial");
-    std::int64_t newest = 0;
-    if (statement.step()) statement.read(newest);
-    return newest;
   }
 
   void add_newer_than(std::int64_t upto) {
