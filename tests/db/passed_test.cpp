@@ -52,6 +52,7 @@ class Passed : public testing::Test {
 TEST_F(Passed, AreTheSameInOnePiece) {
   const std::vector<std::string> catalogues = {"csr:1 ell:1", "csr:1 ell:2", "ell:1", "csr:2", "another:1"};
   std::vector<std::vector<std::string>> before;
+  before.reserve(catalogues.size());
   for (const auto& catalogue : catalogues) before.push_back(found(key_of(1), catalogue));
   EXPECT_EQ(before[0].size(), 4U);
   EXPECT_EQ(before[1].size(), 2U);

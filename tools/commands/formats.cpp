@@ -36,6 +36,7 @@ std::vector<std::string> parameter_names(const Format<double>& format) {
 
 std::vector<std::string> names_of(const std::vector<Backend>& backends) {
   std::vector<std::string> names;
+  names.reserve(backends.size());
   for (const auto backend : backends) names.emplace_back(name_of(backend));
   return names;
 }

@@ -44,7 +44,7 @@ TEST(AllProspects, LeaveOutWhatWinsNowhereUnlessItIsNamedOrEverythingIs) {
                          [](const Prospect& prospect) { return prospect.candidate.format == "coo"; });
   };
   ASSERT_FALSE(find_format<double>("coo")->info().is_offered_on(Backend::host));
-  const std::vector<FormatChoice> named = {FormatChoice("coo")};
+  const std::vector<FormatChoice> named = {FormatChoice::of("coo")};
   EXPECT_EQ(count_coo({}, Choices::likely), 0);
   EXPECT_GT(count_coo(named, Choices::likely), 0);
   EXPECT_GT(count_coo({}, Choices::all), 0);
