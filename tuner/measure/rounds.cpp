@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "tuner/measure/meter.hpp"
-
 namespace autospmv {
 
 std::vector<double> slowness_of(const std::vector<Round>& rounds) {
@@ -37,6 +35,17 @@ std::vector<double> slowness_of(const std::vector<Round>& rounds) {
   }
   for (auto& level : of_round) level = std::exp(level);
   return of_round;
+}
+
+std::vector<Samples> evened(const std::vector<Round>& rounds, std::size_t products, double level) {
+  const auto slowness = slowness_of(rounds);
+  std::vector<Samples> samples(products);
+  for (std::size_t r = 0; r < rounds.size(); ++r) {
+    for (const auto& [product, sample] : rounds[r].samples) {
+      samples[product].add({level * sample.seconds / slowness[r], sample.disturbed});
+    }
+  }
+  return samples;
 }
 
 }  // namespace autospmv

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tuner/measure/host_threads.hpp"
+#include "tuner/measure/meter.hpp"
 
 namespace autospmv {
 
@@ -23,5 +24,8 @@ struct Round {
 /// Tukey, Exploratory Data Analysis, 1977, chapter 11) and divided out of their times: 1 is a round as fast as most, 2
 /// one that was half as fast. Only undisturbed samples count. A round of one product says nothing of itself: 1.
 std::vector<double> slowness_of(const std::vector<Round>& rounds);
+
+/// The samples of so many products with that divided out, times `level`.
+std::vector<Samples> evened(const std::vector<Round>& rounds, std::size_t products, double level = 1);
 
 }  // namespace autospmv

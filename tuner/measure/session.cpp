@@ -294,18 +294,6 @@ void Session<T>::finish() {
   for (const auto& trial : trials_) trial->timed.reset();
 }
 
-template <class T>
-std::vector<Samples> Session<T>::evened(double level) const {
-  const auto slowness = slowness_of(rounds_);
-  std::vector<Samples> evened(trials_.size());
-  for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    for (const auto& [product, sample] : rounds_[r].samples) {
-      evened[product].add({level * sample.seconds / slowness[r], sample.disturbed});
-    }
-  }
-  return evened;
-}
-
 // Candidates that take turns push one another out of a cache that each of them has to itself in a first look, and is
 // back in only after several products. Those that were dropped have nothing but their first look to be held against.
 template <class T>
@@ -314,7 +302,7 @@ double Session<T>::level_of_looks(const std::vector<Trial*>& trials) const {
     return !trial->running() && trial->record.measurement.outcome == Outcome::passed;
   });
   if (device_.backend != Backend::host || !any_dropped) return 1;
-  const auto rounds = evened(1);
+  const auto rounds = evened(rounds_, trials_.size());
   std::vector<double> ratios;
   for (const auto* trial : trials) {
     const auto& samples = rounds[trial->index];
@@ -326,7 +314,7 @@ double Session<T>::level_of_looks(const std::vector<Trial*>& trials) const {
 // The first looks were taken at other times, each at its own: rounds say more of which is the fastest.
 template <class T>
 void Session<T>::even_out(const std::vector<Trial*>& trials) {
-  auto all = evened(level_of_looks(trials));
+  auto all = evened(rounds_, trials_.size(), level_of_looks(trials));
   for (auto* trial : trials) {
     auto& samples = all[trial->index];
     if (samples.any_undisturbed()) trial->warm = std::move(samples);

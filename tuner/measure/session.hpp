@@ -150,8 +150,6 @@ class Session {
   bool round(const std::vector<Trial*>& trials);
   [[nodiscard]] std::vector<Trial*> kept() const;
   void run_rounds();
-  /// By trial, what the rounds have shown, without how fast the machine was in each of them, times `level`.
-  [[nodiscard]] std::vector<Samples> evened(double level) const;
   /// What first looks of these took over what rounds did.
   [[nodiscard]] double level_of_looks(const std::vector<Trial*>& trials) const;
   /// Takes what the rounds have shown for what the trials take.

@@ -134,13 +134,8 @@ void race(std::vector<Contestant>& contestants) {
       if (contestants[i].counted < rounds) round.samples.push_back({i, contestants[i].take_sample(patience)});
     }
   }
-  const auto slowness = slowness_of(taken);
-  for (std::size_t round = 0; round < taken.size(); ++round) {
-    for (auto [product, sample] : taken[round].samples) {
-      sample.seconds /= slowness[round];
-      contestants[product].samples.add(sample);
-    }
-  }
+  auto samples = evened(taken, contestants.size());
+  for (std::size_t i = 0; i < contestants.size(); ++i) contestants[i].samples = std::move(samples[i]);
   for (auto& contestant : contestants) contestant.timed.reset();  // before the patience that it refers to
 }
 
