@@ -103,13 +103,14 @@ std::string bytes_of(const MatrixRecord& matrix) {
 }
 
 // One statement, for each asks for the lock of the file, which takes longer than to find the row.
-std::optional<std::string> find_kept(const Connection& connection, std::string_view query,
+std::optional<std::string> find_kept(const Connection& connection, const std::string& column,
                                      const std::string& fingerprint, std::int64_t environment) {
   std::int64_t upto = 0;
   std::int64_t newest = 0;
   std::string bytes;
   {
-    Statement statement(connection, query);
+    Statement statement(connection, "SELECT upto, (SELECT ifnull(max(id), 0) FROM trial), " + column +
+                                        " FROM passed WHERE matrix = ?1 AND environment = ?2");
     if (!statement.bind(fingerprint, environment).step()) return std::nullopt;
     statement.read(upto, newest, bytes);
   }
@@ -221,18 +222,12 @@ void keep_passed(const Connection& connection) {
 
 std::optional<std::string> find_kept_trials(const Connection& connection, const std::string& fingerprint,
                                             std::int64_t environment) {
-  return find_kept(connection,
-                   "SELECT upto, (SELECT ifnull(max(id), 0) FROM trial), trials FROM passed "
-                   "WHERE matrix = ?1 AND environment = ?2",
-                   fingerprint, environment);
+  return find_kept(connection, "trials", fingerprint, environment);
 }
 
 std::optional<std::string> find_kept_matrix(const Connection& connection, const std::string& fingerprint,
                                             std::int64_t environment) {
-  return find_kept(connection,
-                   "SELECT upto, (SELECT ifnull(max(id), 0) FROM trial), described FROM passed "
-                   "WHERE matrix = ?1 AND environment = ?2",
-                   fingerprint, environment);
+  return find_kept(connection, "described", fingerprint, environment);
 }
 
 }  // namespace autospmv::db
