@@ -33,18 +33,19 @@ TrialKey key_of_machine(const Device& device) {
 }
 
 template <class T>
-TrialKey key_of(const MatrixData<T>& matrix, const Device& device) {
+TrialKey key_of_pattern(const MatrixData<T>& matrix, const Device& device) {
   auto key = key_of_machine(device);
   key.pattern = matrix.fingerprint();
-  key.value_type = kind_of_values(matrix.on(device), device);
-  key.operation = operation_of(matrix);
+  // A transposed matrix of the same pattern is the same matrix to whoever chooses a format.
+  if (matrix.operation() == Operation::transposed && matrix.has_own_pattern()) key.operation = std::string("t");
   return key;
 }
 
-// A transposed matrix of the same pattern is the same matrix to whoever chooses a format.
 template <class T>
-std::string operation_of(const MatrixData<T>& matrix) {
-  return matrix.operation() == Operation::transposed && matrix.has_own_pattern() ? "t" : "n";
+TrialKey key_of(const MatrixData<T>& matrix, const Device& device) {
+  auto key = key_of_pattern(matrix, device);
+  key.value_type = kind_of_values(matrix.on(device), device);
+  return key;
 }
 
 template <Scalar T>
@@ -58,11 +59,11 @@ bool was_tuned(Database& database, const TrialKey& key, Effort effort, const Lim
   return is_covered(database.tunings(key, catalogue), effort, limits);
 }
 
-#define AUTOSPMV_KEYS(T)                                         \
-  template TrialKey key_of(const MatrixData<T>&, const Device&); \
-  template TrialKey key_of(const Matrix<T>&, const Context&);    \
-  template std::string operation_of(const MatrixData<T>&);       \
-  template std::string kind_of_values<T>(const Features&);       \
+#define AUTOSPMV_KEYS(T)                                                 \
+  template TrialKey key_of_pattern(const MatrixData<T>&, const Device&); \
+  template TrialKey key_of(const MatrixData<T>&, const Device&);         \
+  template TrialKey key_of(const Matrix<T>&, const Context&);            \
+  template std::string kind_of_values<T>(const Features&);               \
   template std::string kind_of_values(const CsrView<T>&, const Device&);
 AUTOSPMV_KEYS(float)
 AUTOSPMV_KEYS(double)

@@ -23,9 +23,9 @@ TrialKey key_of(const MatrixData<T>& matrix, const Device& device);
 /// The part of it that is known without a look at the matrix.
 TrialKey key_of_machine(const Device& device);
 
-/// The operation of such a key: "n", or "t" of a transposed matrix that has a pattern of its own.
+/// All of it but the type of the values.
 template <class T>
-std::string operation_of(const MatrixData<T>& matrix);
+TrialKey key_of_pattern(const MatrixData<T>& matrix, const Device& device);
 
 /// The value type of such a key: "float", "double", "double in 8 bits" where that is all the values need.
 template <class T>

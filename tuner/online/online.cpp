@@ -277,13 +277,10 @@ template <class T>
 typename Online<T>::Known Online<T>::look_up() {
   const auto values = task_.matrix->hold_values();
   auto& database = service_->database();
-  if (!task_.key.has_pattern() && on_host()) task_.key = key_of(*task_.matrix, device_);
   if (!task_.key.has_pattern()) {
-    task_.key = key_of_machine(device_);
-    task_.key.pattern = task_.matrix->fingerprint();
-    task_.key.operation = operation_of(*task_.matrix);
-    // Where nothing was tried, the kind of the values may come with the features.
-    if (!database.knows(task_.key.pattern)) return {.nothing = true};
+    task_.key = key_of_pattern(*task_.matrix, device_);
+    // On a device, where nothing was tried, the kind of the values may come with the features.
+    if (!on_host() && !database.knows(task_.key.pattern)) return {.nothing = true};
     task_.key.value_type = kind_of_values(task_.matrix->on(device_), device_);
   }
   const auto may_win = [&](const Candidate& candidate) { return is_among(candidate, task_.only); };
