@@ -315,8 +315,7 @@ std::vector<Params> cuda_params(const std::string& format) {
 }
 
 bool runs_on(const std::string& format, const Device& device) {
-  const auto& backends = find_format<double>(format)->info().backends;
-  return std::find(backends.begin(), backends.end(), device.backend) != backends.end();
+  return find_format<double>(format)->info().runs_on(device.backend);
 }
 
 // A row too long for a block, one too long for two, and short ones.
