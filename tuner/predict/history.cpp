@@ -47,6 +47,10 @@ void keep_kin(RecordedPoints& points, const Device& device) {
   points = std::move(kin);
 }
 
+bool further(const Predictor::Neighbour& a, const Predictor::Neighbour& b) {
+  return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
+}
+
 }  // namespace
 
 template <class T>
@@ -102,14 +106,6 @@ void History<T>::standardize() {
     deviation_[i] = variance > 1e-9 ? std::sqrt(variance) : 1;
   }
 }
-
-namespace {
-
-bool further(const Predictor::Neighbour& a, const Predictor::Neighbour& b) {
-  return a.weight < b.weight || (a.weight == b.weight && a.matrix > b.matrix);
-}
-
-}  // namespace
 
 // All but the one of this pattern: its own trials are no prediction, they are in the database and count as what they
 // are. In the order in which they are known.
