@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstddef>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/machine/parallel.hpp"
@@ -14,27 +16,55 @@ namespace autospmv::host {
 
 namespace {
 
-/// Counts different numbers by a hash table that is no larger than they ask for, however many columns there are: new
-/// memory takes longer to get than a sample to read.
-class BlockColumns {
+/// Counts different numbers of one list after the other.
+class DifferentNumbers {
  public:
-  /// Different block columns, of `b` columns each, among these.
-  Count count(std::span<const std::int32_t> columns, int b) {
-    constexpr std::int32_t none = -1;
-    slots_.assign(std::bit_ceil(2 * columns.size() + 1), none);
-    const auto mask = slots_.size() - 1;
+  /// Different values of to_number(), which is none below 0 and below `bound`, among these.
+  template <class ToNumber>
+  Count count(std::span<const std::int32_t> list, std::int64_t bound, const ToNumber& to_number) {
+    return bound <= most_marked ? count_by_marks(list, bound, to_number) : count_by_hash(list, to_number);
+  }
+
+ private:
+  // They stay in the second-level cache.
+  static constexpr std::int64_t most_marked = std::int64_t{1} << 17;
+
+  // With a mark of its own for each list, nothing is cleared after it.
+  template <class ToNumber>
+  Count count_by_marks(std::span<const std::int32_t> list, std::int64_t bound, const ToNumber& to_number) {
+    if (marks_.size() < static_cast<std::size_t>(bound)) marks_.resize(static_cast<std::size_t>(bound), 0);
+    if (++mark_ == 0) {
+      std::ranges::fill(marks_, std::uint16_t{0});
+      mark_ = 1;
+    }
     Count met = 0;
-    for (const std::int32_t j : columns) {
-      const std::int32_t block = j / b;
-      auto slot = static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(block))) & mask;
-      while (slots_[slot] != none && slots_[slot] != block) slot = (slot + 1) & mask;
-      if (slots_[slot] == none) ++met;
-      slots_[slot] = block;
+    for (const std::int32_t one : list) {
+      auto& mark = marks_[static_cast<std::uint32_t>(to_number(one))];
+      met += mark != mark_ ? 1 : 0;
+      mark = mark_;
     }
     return met;
   }
 
- private:
+  // A table no larger than the list asks for: new memory takes longer to get than a sample to read.
+  template <class ToNumber>
+  Count count_by_hash(std::span<const std::int32_t> list, const ToNumber& to_number) {
+    constexpr std::int32_t none = -1;
+    slots_.assign(std::bit_ceil(2 * list.size() + 1), none);
+    const auto mask = slots_.size() - 1;
+    Count met = 0;
+    for (const std::int32_t one : list) {
+      const std::int32_t number = to_number(one);
+      auto slot = static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(number))) & mask;
+      while (slots_[slot] != none && slots_[slot] != number) slot = (slot + 1) & mask;
+      if (slots_[slot] == none) ++met;
+      slots_[slot] = number;
+    }
+    return met;
+  }
+
+  std::vector<std::uint16_t> marks_;  // of each number: of the last list that it was in
+  std::uint16_t mark_ = 0;
   std::vector<std::int32_t> slots_;
 };
 
@@ -50,43 +80,82 @@ Count diagonals_of_slice(const Pattern<Offset>& pattern, std::int64_t first, std
   return static_cast<Count>(met.count());
 }
 
+/// Reads one group of the sample: its blocks of one size, or its diagonals.
+template <class Offset>
+class GroupReader {
+ public:
+  // Few long rows make few groups, and every thread is to take its part of one.
+  static constexpr std::int64_t parts = block_sizes.size() + 1;
+
+  explicit GroupReader(const Pattern<Offset>& pattern) : pattern_(pattern) {}
+
+  void read(std::int64_t first_row, std::int64_t part) {
+    first_ = first_row;
+    last_ = std::min(first_ + RowSample::group_rows, pattern_.rows);
+    read_part(part, std::make_index_sequence<block_sizes.size()>{});
+  }
+  [[nodiscard]] const Sums& sums() const { return sums_; }
+
+ private:
+  // By a constant block size: to divide by one is to multiply.
+  template <std::size_t... s>
+  void read_part(std::int64_t part, std::index_sequence<s...> /*sizes*/) {
+    const bool is_of_blocks = ((part == s && (count_blocks<s>(), true)) || ...);
+    if (!is_of_blocks) count_diagonals();
+  }
+
+  template <std::size_t s>
+  void count_blocks() {
+    constexpr std::int32_t b = block_sizes[s];
+    const auto block_of = [](std::int32_t column) { return column / b; };
+    for (auto row = first_; row < last_; row += b) {
+      sums_.blocks[s] += blocks_.count(columns_of(row, b), pattern_.cols / b + 1, block_of);
+    }
+  }
+
+  void count_diagonals() {
+    sums_.sampled_nnz += columns_of(first_, last_ - first_).size();
+    for (auto row = first_; row < last_; row += span_slice) {
+      const Count met = diagonals_of_slice(pattern_, row, std::min(row + span_slice, last_), diagonals_);
+      sums_.slice_diagonals += met;
+      sums_.met_slices += met > 0 ? 1 : 0;
+    }
+  }
+
+  // Of rows of this group, which follow one another.
+  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int64_t row, std::int64_t rows) const {
+    const auto begin = pattern_.row_ptr[row];
+    const auto end = pattern_.row_ptr[std::min(row + rows, last_)];
+    return {pattern_.col_idx + begin, static_cast<std::size_t>(end - begin)};
+  }
+
+  Pattern<Offset> pattern_;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+  DifferentNumbers blocks_;
+  ValueSet diagonals_;
+  Sums sums_;
+};
+
 }  // namespace
 
 template <class Offset>
 Sums read_sample(const Pattern<Offset>& pattern) {
   const auto sample = RowSample::of(pattern.rows, pattern.nnz);
-  const auto read_groups = [&](Share groups) {
-    Sums sums;
-    BlockColumns blocks;
-    ValueSet diagonals;
-    for (auto group = groups.first; group < groups.last; ++group) {
-      // Its rows follow one another.
-      const auto first = sample.row(group * RowSample::group_rows);
-      const auto last = std::min(first + RowSample::group_rows, pattern.rows);
-      const auto columns_of = [&](std::int64_t row, std::int64_t rows) {
-        const auto begin = pattern.row_ptr[row];
-        const auto end = pattern.row_ptr[std::min(row + rows, last)];
-        return std::span(pattern.col_idx + begin, static_cast<std::size_t>(end - begin));
-      };
-      sums.sampled_nnz += columns_of(first, last - first).size();
-      for (std::size_t s = 0; s < block_sizes.size(); ++s) {
-        const int b = block_sizes[s];
-        for (auto row = first; row < last; row += b) sums.blocks[s] += blocks.count(columns_of(row, b), b);
-      }
-      for (auto row = first; row < last; row += span_slice) {
-        const Count met = diagonals_of_slice(pattern, row, std::min(row + span_slice, last), diagonals);
-        sums.slice_diagonals += met;
-        sums.met_slices += met > 0 ? 1 : 0;
-      }
+  constexpr auto parts = GroupReader<Offset>::parts;
+  const auto read_share = [&](Share share) {
+    GroupReader<Offset> reader(pattern);
+    for (auto at = share.first; at < share.last; ++at) {
+      reader.read(sample.row(at / parts * RowSample::group_rows), at % parts);
     }
-    return sums;
+    return reader.sums();
   };
   const auto add = [](Sums a, const Sums& b) {
     add_words(a, b);
     return a;
   };
-  return parallel_reduce(sample.taken, Sums{}, read_groups, add,
-                         std::max<std::int64_t>(1, pattern.nnz / std::max<std::int64_t>(1, sample.groups)));
+  return parallel_reduce(sample.taken * parts, Sums{}, read_share, add,
+                         std::max<std::int64_t>(1, pattern.nnz / std::max<std::int64_t>(1, sample.groups * parts)));
 }
 
 template Sums read_sample(const Pattern<std::int32_t>&);

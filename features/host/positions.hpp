@@ -47,9 +47,10 @@ class Diagonals {
 
   void see(const Nonzeros& nonzeros) {
     if (count_.load(std::memory_order_relaxed) > diagonals_cap) return;
+    const std::int64_t main_diagonal = rows_ - 1 - nonzeros.first_row;
     for (std::int64_t k = 0; k < nonzeros.count; ++k) {
-      const auto diagonal = rows_ - 1 - nonzeros.first_row + nonzeros.columns[k] - nonzeros.rows[k];
-      const std::atomic_ref<std::uint64_t> word(seen_[static_cast<std::size_t>(diagonal / word_bits)]);
+      const auto diagonal = static_cast<std::uint64_t>(main_diagonal + nonzeros.columns[k] - nonzeros.rows[k]);
+      const std::atomic_ref<std::uint64_t> word(seen_[diagonal / word_bits]);
       const auto bit = std::uint64_t{1} << diagonal % word_bits;
       // Most diagonals are met again and again: only the first meeting writes.
       if ((word.load(std::memory_order_relaxed) & bit) == 0 &&
@@ -61,7 +62,7 @@ class Diagonals {
   [[nodiscard]] std::int64_t count() const { return count_.load(); }
 
  private:
-  static constexpr std::int64_t word_bits = 64;
+  static constexpr std::uint64_t word_bits = 64;
 
   std::int64_t rows_;
   std::vector<std::uint64_t> seen_;  // a bit each: new memory takes longer to get than to read

@@ -108,7 +108,8 @@ class RowReader {
     for (std::int64_t k = begin; k < end;) {
       while (static_cast<std::int64_t>(pattern_.row_ptr[row + 1]) <= k) ++row;
       const auto row_end = std::min(end, static_cast<std::int64_t>(pattern_.row_ptr[row + 1]));
-      std::fill(rows_.begin() + (k - begin), rows_.begin() + (row_end - begin), static_cast<std::int32_t>(row - first));
+      const auto step = static_cast<std::int32_t>(row - first);
+      for (; k < row_end; k += at_once) std::fill_n(rows_.begin() + (k - begin), at_once, step);
       k = row_end;
     }
     const Nonzeros nonzeros{first, rows_.data(), pattern_.col_idx + begin, count};
@@ -130,12 +131,14 @@ class RowReader {
 
   // They and their columns stay in the first-level cache.
   static constexpr std::int64_t most_nonzeros = 2048;
+  // Rows are filled in by so many entries, be they fewer: the next row overwrites what is too many.
+  static constexpr std::int64_t at_once = 16;
 
   Pattern<Offset> pattern_;
   Diagonals& diagonals_;
   LongRows& long_rows_;
   Tally tally_;
-  std::array<std::int32_t, most_nonzeros> rows_;
+  std::array<std::int32_t, most_nonzeros + at_once> rows_;
 };
 
 /// The first row, a multiple of largest_slice or the end, before which there are `work` rows and nonzeros or more:

@@ -15,28 +15,33 @@ struct ValueTally {
   bool inexact = false;
 };
 
+// Without a way out in between, which the compiler makes wide instructions of.
+template <class T>
+bool are_all_alike(std::span<const T> values) {
+  const auto first = bits_of(values.front());
+  auto different = first ^ first;
+  for (const T value : values) different |= bits_of(value) ^ first;
+  return different == 0;
+}
+
 template <class T>
 ValueTally read_values(std::span<const T> values) {
   constexpr std::size_t at_once = 64;
   ValueTally tally;
+  // A value met before has been judged before.
+  const auto meet = [&](T value) {
+    if (tally.distinct.insert(bits_of(value)) && !survives_float(value)) tally.inexact = true;
+  };
   std::size_t k = 0;
   while (k < values.size() && !tally.distinct.over_cap()) {
     // Often one value follows itself, be it all over the matrix.
-    const std::size_t end = std::min(k + at_once, values.size());
-    const auto first = bits_of(values[k]);
-    const auto differs = [&](T value) { return bits_of(value) != first; };
-    std::size_t next = k;
-    do {
-      // A value met before has been judged before.
-      if (tally.distinct.insert(bits_of(values[next])) && !survives_float(values[next])) tally.inexact = true;
-      if (next == k) {
-        const auto* const other = std::find_if(values.data() + k + 1, values.data() + end, differs);
-        next = static_cast<std::size_t>(other - values.data());
-      } else {
-        ++next;
-      }
-    } while (next < end && !tally.distinct.over_cap());
-    k = next;
+    const auto some = values.subspan(k, std::min(at_once, values.size() - k));
+    if (are_all_alike(some)) {
+      meet(some.front());
+      k += some.size();
+      continue;
+    }
+    for (std::size_t i = 0; i < some.size() && !tally.distinct.over_cap(); ++i, ++k) meet(some[i]);
   }
   for (; k < values.size() && !tally.inexact; ++k) tally.inexact = !survives_float(values[k]);
   return tally;

@@ -282,6 +282,27 @@ TEST(SampledFillTest, MeetsTheWholeMatrix) {
   EXPECT_EQ(features.block_fill[3], 0.5);
 }
 
+// One nonzero in each group of rows, where what marks the blocks of a list of columns would mark them a second time if
+// it were a number of 16 bits that is never begun anew: 565 groups before, of 116 lists each, and four lists after.
+TEST(BlockFillTest, CountsBlocksAnewAfterManyRows) {
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  constexpr std::int64_t groups = 565;
+  const std::int64_t rows = 5 * groups * RowSample::group_rows;
+  const auto matrix = test::matrix_of<double>(rows, 8 * groups, [](std::int64_t i) {
+    const auto group = i / RowSample::group_rows;
+    const auto list = 20 - 4 * (group / groups);
+    const auto column = static_cast<std::int32_t>(8 * (group % groups));
+    return i % RowSample::group_rows == 2 * list ? std::vector{column} : std::vector<std::int32_t>();
+  });
+  const auto features = extract_features(matrix.view(), Place{});
+  omp_set_num_threads(threads);
+  EXPECT_FALSE(features.sampled);
+  for (std::size_t s = 0; s < block_sizes.size(); ++s) {
+    EXPECT_EQ(features.block_fill[s], 1.0 / (block_sizes[s] * block_sizes[s])) << block_sizes[s];
+  }
+}
+
 TEST(LongestRow, IsTheFeature) {
   for (const auto& [name, matrix] : scenarios<double>()) {
     SCOPED_TRACE(name);

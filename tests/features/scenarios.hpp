@@ -183,6 +183,9 @@ void add_sampled(std::vector<Scenario<T>>& all) {
   all.push_back({"sampled random", matrix_of<T>(rows, 2000, [](std::int64_t i) {
                    return sorted(random_columns(10, i, random_below(11, i, 13), 2000));
                  })});
+  all.push_back({"sampled over many columns", matrix_of<T>(rows, 2000000, [](std::int64_t i) {
+                   return sorted(random_columns(15, i % 40, random_below(16, i, 13), 2000000));
+                 })});
   all.push_back({"sampled unsorted", matrix_of<T>(rows, 2000, [](std::int64_t i) {
                    return random_columns(12, i, random_below(13, i, 13), 2000);
                  })});
