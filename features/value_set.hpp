@@ -1,4 +1,4 @@
-// Distinct values on the host.
+// Equal and distinct values on the host.
 #pragma once
 
 #include <algorithm>
@@ -6,12 +6,22 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "features/tally.hpp"
 
 namespace autospmv {
+
+/// Whether all have the bits of this one. Without a way out in between, which compilers make wide instructions of.
+template <class T>
+bool are_all(std::span<const T> values, T one) {
+  const auto bits = bits_of(one);
+  auto different = bits ^ bits;
+  for (const T value : values) different |= bits_of(value) ^ bits;
+  return different == 0;
+}
 
 /// A set of bit patterns, of use until it is over distinct_values_cap. The pattern of 0 marks a free slot.
 class ValueSet {

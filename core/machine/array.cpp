@@ -19,7 +19,7 @@ constexpr std::size_t small_alignment = 256;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // To meet each page of 4 KiB for the first time takes a conversion longer than to write it.
-bool takes_huge_pages(std::size_t bytes) { return bytes >= 2 * huge_page; }
+bool takes_huge_pages(std::size_t bytes) { return bytes >= huge_page; }
 
 std::align_val_t host_alignment(std::size_t bytes) {
   return std::align_val_t{takes_huge_pages(bytes) ? huge_page : small_alignment};

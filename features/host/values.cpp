@@ -15,15 +15,6 @@ struct ValueTally {
   bool inexact = false;
 };
 
-// Without a way out in between, which the compiler makes wide instructions of.
-template <class T>
-bool are_all_alike(std::span<const T> values) {
-  const auto first = bits_of(values.front());
-  auto different = first ^ first;
-  for (const T value : values) different |= bits_of(value) ^ first;
-  return different == 0;
-}
-
 template <class T>
 ValueTally read_values(std::span<const T> values) {
   constexpr std::size_t at_once = 64;
@@ -36,7 +27,7 @@ ValueTally read_values(std::span<const T> values) {
   while (k < values.size() && !tally.distinct.over_cap()) {
     // Often one value follows itself, be it all over the matrix.
     const auto some = values.subspan(k, std::min(at_once, values.size() - k));
-    if (are_all_alike(some)) {
+    if (are_all(some, some.front())) {
       meet(some.front());
       k += some.size();
       continue;

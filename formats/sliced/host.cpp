@@ -2,7 +2,6 @@
 #include <array>
 #include <cstring>
 #include <functional>
-#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -375,6 +374,157 @@ GroupChunks chunks_of_group(const SlicedMatrix<T>& sliced, const Offset* row_ptr
   return chunks_of(std::span(lengths).first(static_cast<std::size_t>(lanes)));
 }
 
+// Counts the rows of each length, which takes a fraction of what comparing them does.
+template <class Offset>
+class WindowSorter {
+ public:
+  explicit WindowSorter(const Offset* row_ptr) : row_ptr_(row_ptr) {}
+
+  void sort(Share rows, std::int32_t* order) {
+    // Of no more lengths than there are rows, so that few of these are sorted fast too: what is longer goes first.
+    auto shortest = row_length(row_ptr_, rows.first);
+    auto longest = shortest;
+    for (auto row = rows.first; row < rows.last; ++row) {
+      shortest = std::min(shortest, row_length(row_ptr_, row));
+      longest = std::max(longest, row_length(row_ptr_, row));
+    }
+    const auto most = std::min(longest, shortest + rows.last - rows.first);
+    const auto place_of = [&](std::int64_t row) {
+      return static_cast<std::size_t>(most - std::min(most, row_length(row_ptr_, row)));
+    };
+    ends_.assign(static_cast<std::size_t>(most - shortest) + 2, 0);
+    for (auto row = rows.first; row < rows.last; ++row) ++ends_[place_of(row) + 1];
+    for (std::size_t place = 1; place < ends_.size(); ++place) ends_[place] += ends_[place - 1];
+    const auto of_most = static_cast<std::ptrdiff_t>(ends_[1]);
+    auto* const sorted = order + rows.first;
+    for (auto row = rows.first; row < rows.last; ++row) sorted[ends_[place_of(row)]++] = static_cast<std::int32_t>(row);
+    if (most == longest) return;
+    std::stable_sort(sorted, sorted + of_most,
+                     [&](std::int32_t a, std::int32_t b) { return row_length(row_ptr_, a) > row_length(row_ptr_, b); });
+  }
+
+ private:
+  const Offset* row_ptr_;
+  std::vector<std::int32_t> ends_;  // of the rows of each length among those that were put in order
+};
+
+// Writes slots, not encoded, and lengths. An array that nobody reads is not there.
+template <class T, class Offset>
+class Filler {
+ public:
+  Filler(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<T>& sliced, std::int32_t* columns, T* values)
+      : matrix_(matrix),
+        row_ptr_(row_ptr),
+        sliced_(sliced),
+        columns_(columns),
+        values_(values),
+        lengths_(sliced.lengths.data()) {}
+
+  // Rows side by side from this position on, chunk after chunk: where each of them ends need not be foreseen.
+  template <int lanes>
+  void fill_group(std::int64_t position) const {
+    std::array<const std::int32_t*, lanes> columns;
+    std::array<const T*, lanes> values;
+    std::array<std::int64_t, lanes> lengths;
+    const auto slots = slots_of(position);
+    const std::int32_t column_for_empty = slots.chunks > 0 ? this->column_for_empty(slots.slice) : 0;
+    constexpr T zero{0};
+    for (int lane = 0; lane < lanes; ++lane) {
+      const auto row = row_from(position + lane);
+      note_length(position + lane, row.length);
+      lengths[lane] = row.length;
+      columns[lane] = row.length > 0 ? matrix_.col_idx + row.first : &column_for_empty;
+      values[lane] = row.length > 0 ? matrix_.values + row.first : &zero;
+    }
+    // What stands in padding is read: the last column of the row, which lies near.
+    const auto entry_at = [&](std::int64_t chunk, int lane) {
+      return std::min(chunk, std::max<std::int64_t>(lengths[lane] - 1, 0));
+    };
+    for (std::int64_t chunk = 0; columns_ != nullptr && chunk < slots.chunks; ++chunk) {
+      auto* const to = columns_ + slots.first + chunk * sliced_.slice_rows;
+      for (int lane = 0; lane < lanes; ++lane) to[lane] = columns[lane][entry_at(chunk, lane)];
+    }
+    for (std::int64_t chunk = 0; values_ != nullptr && chunk < slots.chunks; ++chunk) {
+      auto* const to = values_ + slots.first + chunk * sliced_.slice_rows;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const T value = values[lane][entry_at(chunk, lane)];
+        to[lane] = chunk < lengths[lane] ? value : zero;
+      }
+    }
+  }
+
+  // A row by itself.
+  void fill_row(std::int64_t position) const {
+    const auto threads = sliced_.layout.threads;
+    const auto row = row_from(position);
+    note_length(position, row.length);
+    const auto slots = slots_of(position);
+    const auto padded = slots.chunks * threads;
+    const auto padding = row.length == padded ? 0
+                         : row.length > 0     ? matrix_.col_idx[row.first + row.length - 1]
+                                              : column_for_empty(slots.slice);
+    const auto fill_at = [&](const auto& slot_of) {
+      for (std::int64_t k = 0; k < row.length; ++k) {
+        if (columns_ != nullptr) columns_[slot_of(k)] = matrix_.col_idx[row.first + k];
+        if (values_ != nullptr) values_[slot_of(k)] = matrix_.values[row.first + k];
+      }
+      for (auto k = row.length; k < padded; ++k) {
+        if (columns_ != nullptr) columns_[slot_of(k)] = padding;
+        if (values_ != nullptr) values_[slot_of(k)] = T{0};
+      }
+    };
+    const auto step = sliced_.slice_rows * threads;
+    if (step == 1) {
+      fill_at([=](std::int64_t k) { return slots.first + k; });
+    } else {
+      fill_at([=](std::int64_t k) { return slots.first + k / threads * step + k % threads; });
+    }
+  }
+
+ private:
+  struct Row {
+    std::int64_t first;
+    std::int64_t length;
+  };
+  struct Slots {
+    std::int64_t slice;
+    std::int64_t first;
+    std::int64_t chunks;
+  };
+
+  [[nodiscard]] Row row_from(std::int64_t position) const {
+    const auto length = length_at(sliced_, row_ptr_, position);
+    return {length > 0 ? static_cast<std::int64_t>(row_ptr_[row_at(sliced_, position)]) : 0, length};
+  }
+
+  [[nodiscard]] Slots slots_of(std::int64_t position) const {
+    const auto slice = position / sliced_.slice_rows;
+    const auto threads = sliced_.layout.threads;
+    const std::int64_t start = sliced_.slice_chunks[static_cast<std::size_t>(slice)];
+    const std::int64_t end = sliced_.slice_chunks[static_cast<std::size_t>(slice) + 1];
+    return {slice, (start * sliced_.slice_rows + position % sliced_.slice_rows) * threads, end - start};
+  }
+
+  // What stands in a row without entries must not make a small slice span more columns than its bits hold.
+  [[nodiscard]] std::int32_t column_for_empty(std::int64_t slice) const {
+    if (sliced_.layout.column_bits == full_column_bits) return 0;
+    auto position = slice * sliced_.slice_rows;
+    while (length_at(sliced_, row_ptr_, position) == 0) ++position;
+    return matrix_.col_idx[row_ptr_[row_at(sliced_, position)]];
+  }
+
+  void note_length(std::int64_t position, std::int64_t length) const {
+    if (lengths_ != nullptr) lengths_[position] = static_cast<std::int32_t>(length);
+  }
+
+  const CsrView<T>& matrix_;
+  const Offset* row_ptr_;
+  const SlicedMatrix<T>& sliced_;
+  std::int32_t* columns_;
+  T* values_;
+  std::int32_t* lengths_;
+};
+
 }  // namespace
 
 template <class T>
@@ -394,22 +544,17 @@ std::vector<std::int64_t> equal_parts(const CsrView<T>& matrix, std::int64_t who
 template <class T>
 Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, std::span<const std::int64_t> parts) {
   Array<std::int32_t> order(static_cast<std::size_t>(matrix.rows), Place{});
-  std::iota(order.data(), order.data() + matrix.rows, 0);
-  std::vector<std::int64_t> windows;
+  std::vector<Share> windows;
   for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
-    for (auto row = parts[part]; row < parts[part + 1]; row += window) windows.push_back(row);
+    for (auto row = parts[part]; row < parts[part + 1]; row += window) {
+      windows.push_back({row, std::min(row + window, parts[part + 1])});
+    }
   }
-  const auto count = std::ssize(windows);
-  windows.push_back(matrix.rows);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     parallel_region(matrix.rows, [&](int thread, int threads) {
-      const auto share = share_of(count, thread, threads);
-      for (auto w = share.first; w < share.last; ++w) {
-        const auto* const limits = &windows[static_cast<std::size_t>(w)];
-        std::stable_sort(order.data() + limits[0], order.data() + limits[1], [&](std::int32_t a, std::int32_t b) {
-          return row_length(row_ptr, a) > row_length(row_ptr, b);
-        });
-      }
+      WindowSorter sorter(row_ptr);
+      const auto share = share_of(std::ssize(windows), thread, threads);
+      for (auto w = share.first; w < share.last; ++w) sorter.sort(windows[static_cast<std::size_t>(w)], order.data());
     });
   });
   return order;
@@ -465,49 +610,20 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
 
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values) {
-  const std::int64_t threads = sliced.layout.threads;
-  auto* const column_at = columns.data();
-  auto* const value_at = values.data();
+  const auto positions = sliced.slices * sliced.slice_rows;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    // What stands in a row without entries must not make a small slice span more columns than its bits hold.
-    const auto column_for_empty = [&, row_ptr](std::int64_t slice) {
-      if (sliced.layout.column_bits == full_column_bits) return 0;
-      auto position = slice * sliced.slice_rows;
-      while (length_at(sliced, row_ptr, position) == 0) ++position;
-      return matrix.col_idx[row_ptr[row_at(sliced, position)]];
+    const Filler filler(matrix, row_ptr, sliced, columns.data(), values.data());
+    const auto fill_groups = [&](auto lanes) {
+      parallel_for(
+          positions / lanes, [&](std::int64_t group) { filler.template fill_group<lanes>(group * lanes); }, lanes);
     };
-    parallel_for(sliced.slices * sliced.slice_rows, [&, column_at, value_at, row_ptr](std::int64_t position) {
-      const auto slice = position / sliced.slice_rows;
-      const auto lane = (position % sliced.slice_rows) * threads;
-      const auto length = length_at(sliced, row_ptr, position);
-      const auto first = length > 0 ? static_cast<std::int64_t>(row_ptr[row_at(sliced, position)]) : 0;
-      const auto start = sliced.slice_chunks[static_cast<std::size_t>(slice)];
-      const auto chunks = sliced.slice_chunks[static_cast<std::size_t>(slice) + 1] - start;
-      if (!sliced.lengths.empty()) {
-        sliced.lengths[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(length);
-      }
-      // What stands in padding is read: the last column of the row, which lies near.
-      const bool has_padding = length < chunks * threads;
-      const auto padding = !has_padding ? 0 : length > 0 ? matrix.col_idx[first + length - 1] : column_for_empty(slice);
-      // An array that nobody reads is not there.
-      const auto fill_row = [&](const auto& slot_of) {
-        for (std::int64_t k = 0; k < length; ++k) {
-          if (column_at != nullptr) column_at[slot_of(k)] = matrix.col_idx[first + k];
-          if (value_at != nullptr) value_at[slot_of(k)] = matrix.values[first + k];
-        }
-        for (auto k = length; k < chunks * threads; ++k) {
-          if (column_at != nullptr) column_at[slot_of(k)] = padding;
-          if (value_at != nullptr) value_at[slot_of(k)] = T{0};
-        }
-      };
-      const auto step = sliced.slice_rows * threads;
-      const auto slot = start * step + lane;
-      if (threads == 1) {
-        fill_row([=](std::int64_t k) { return slot + k * step; });
-      } else {
-        fill_row([=](std::int64_t k) { return slot + k / threads * step + k % threads; });
-      }
-    });
+    if (!is_in_groups(sliced)) {
+      parallel_for(positions, [&](std::int64_t position) { filler.fill_row(position); });
+    } else if (lanes_of(sliced.slice_rows) == most_lanes) {
+      fill_groups(std::integral_constant<int, most_lanes>{});
+    } else {
+      fill_groups(std::integral_constant<int, least_lanes>{});
+    }
   });
 }
 

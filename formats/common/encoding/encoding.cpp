@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <span>
 
 #include "core/machine/on_backend.hpp"
 #include "core/machine/parallel.hpp"
@@ -171,16 +173,16 @@ bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int
 
 template <class T>
 bool encode_one_value(EncodedValues<T>& encoded, const CsrView<T>& matrix) {
-  const auto pattern = matrix.nnz > 0 ? bits_of(matrix.values[0]) : 0;
-  const auto differ = [&](Share share) {
-    std::int64_t others = 0;
-    for (auto k = share.first; k < share.last; ++k) others += bits_of(matrix.values[k]) != pattern ? 1 : 0;
-    return others;
+  const T one = matrix.nnz > 0 ? matrix.values[0] : T{0};
+  const std::span values(matrix.values, static_cast<std::size_t>(matrix.nnz));
+  const auto is_one = [&](Share share) {
+    return are_all(
+        values.subspan(static_cast<std::size_t>(share.first), static_cast<std::size_t>(share.last - share.first)), one);
   };
-  if (parallel_reduce(matrix.nnz, std::int64_t{0}, differ, std::plus<>()) > 0) return false;
+  if (parallel_reduce(matrix.nnz, 1, is_one, std::bit_and<>()) == 0) return false;
   encoded = {};
   encoded.bits = 0;
-  store(encoded.table, {value_of_bits<T>(pattern)}, Place{}, {});
+  store(encoded.table, {one}, Place{}, {});
   return true;
 }
 
