@@ -31,6 +31,7 @@ class SlicedFormat : public Format<T> {
       cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
     } else {
       cost.work = work_on_host(features, layout);
+      cost.imbalance = rows_of_last_slices(features, layout, device);
       const bool sorted = layout.sort_window >= features.rows && layout.sort_window > 1;
       // Of a slice of more rows than fill a cache line, each entry goes to another line.
       const double in_order = layout.slice_rows <= 16 ? 2 : 4;
@@ -83,6 +84,14 @@ class SlicedFormat : public Format<T> {
     const double stored = slots(features, layout);
     if (!layout.keep_lengths) return stored;
     return std::min(stored, static_cast<double>(features.nnz) * std::max(1.0, features.sliced_ell_padding[0]));
+  }
+
+  // Each thread has slices of its own, the last of which may hold few rows: of few rows, that is half of what it does.
+  static double rows_of_last_slices(const Features& features, const SlicedLayout& layout, const Device& device) {
+    if (layout.slice_rows <= 1 || features.rows == 0) return 1;
+    const auto slice_rows = static_cast<double>(layout.slice_rows);
+    const double rows = static_cast<double>(features.rows) / std::max(1, device.multiprocessors);
+    return std::ceil(rows / slice_rows) * slice_rows / rows;
   }
 
   static double work_on_host(const Features& features, const SlicedLayout& layout) {
