@@ -102,12 +102,16 @@ void parallel_for(std::int64_t size, const Body& body, std::int64_t weight = 1) 
 /// Folds body(share) of every thread with combine, in the order of the threads. `weight` as above.
 template <class V, class Body, class Combine>
 V parallel_reduce(std::int64_t size, V identity, const Body& body, const Combine& combine, std::int64_t weight = 1) {
-  std::vector<V> partial(static_cast<std::size_t>(std::max(1, omp_get_max_threads())), identity);
+  // Of its own type: vector<bool> would make neighbours of one word, of which threads lose what others write.
+  struct Partial {
+    V value;
+  };
+  std::vector<Partial> partial(static_cast<std::size_t>(std::max(1, omp_get_max_threads())), Partial{identity});
   parallel_region(size * weight, [&](int thread, int threads) {
-    partial[static_cast<std::size_t>(thread)] = body(share_of(size, thread, threads));
+    partial[static_cast<std::size_t>(thread)].value = body(share_of(size, thread, threads));
   });
   V total = identity;
-  for (const auto& value : partial) total = combine(total, value);
+  for (const auto& one : partial) total = combine(total, one.value);
   return total;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <type_traits>
 #include <vector>
@@ -117,20 +118,28 @@ struct BlockRow {
   std::int64_t chunks;
 };
 
+// Into slots that are all 0. False where two nonzeros share one.
 template <int C, class T, class Offset>
 bool fill_block_row(const CsrView<T>& matrix, const Offset* row_ptr, std::int64_t block_row,
-                    const BlockMatrix<T>& blocks, Array<T>& values) {
+                    const BlockMatrix<T>& blocks, T* values) {
   const BlockRow<T> at(blocks, block_row);
   const std::int64_t r = blocks.layout.r;
+  const auto stride = blocks.slice * r;  // values from column to column
   const auto last = std::min(matrix.rows, (block_row + 1) * r);
   bool unique = true;
   for (auto row = block_row * r; row < last; ++row) {
-    const auto row_of_slice = at.lane * r + row % r;
+    auto* const of_row = values + at.first_chunk * C * stride + at.lane * r + row % r;
     std::int64_t chunk = 0;
+    std::int64_t first_column = -C;  // of the block
+    T* block = nullptr;
     for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
       const auto column = matrix.col_idx[k];
-      chunk = at.find(static_cast<std::uint32_t>(column / C), chunk);
-      T& slot = values.data()[((at.first_chunk + chunk) * C + column % C) * blocks.slice * r + row_of_slice];
+      if (column < first_column || column >= first_column + C) {
+        first_column = column / C * C;
+        chunk = at.find(static_cast<std::uint32_t>(column / C), chunk);
+        block = of_row + chunk * C * stride;
+      }
+      T& slot = block[(column - first_column) * stride];
       unique = unique && is_absent(slot);
       slot = as_present(matrix.values[k]);
     }
@@ -186,19 +195,39 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks) {
 
 template <class T>
 bool fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& values) {
-  parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) { values.data()[i] = T{0}; });
+  const auto chunk_values = blocks.slice * blocks.layout.r * blocks.layout.c;
+  const auto zero = [&](std::int64_t first, std::int64_t last) {
+    std::fill(values.data() + first, values.data() + last, T{0});
+  };
+  const auto size = static_cast<std::int64_t>(values.size());
+  zero(size - BlockMatrix<T>::read_past, size);
+  // The slots of a small slice are written while they are in a cache.
+  const bool at_once = blocks.slices == 1 && blocks.slice > 1;
+  if (at_once) {
+    parallel_region(size, [&](int thread, int threads) {
+      const auto share = share_of(size, thread, threads);
+      zero(share.first, share.last);
+    });
+  }
+  const auto units = at_once ? blocks.block_rows : blocks.slices;
+  const auto rows_of_unit = at_once ? 1 : blocks.slice;
   bool unique = true;
   with_shape(matrix, blocks.layout, [&](auto c, const auto* row_ptr) {
-    unique = parallel_reduce(
-        blocks.block_rows, true,
-        [&](Share share) {
-          bool all = true;
-          for (auto block_row = share.first; block_row < share.last; ++block_row) {
-            all = fill_block_row<c.value>(matrix, row_ptr, block_row, blocks, values) && all;
-          }
-          return all;
-        },
-        [](bool a, bool b) { return a && b; }, blocks.layout.r * blocks.layout.c);
+    const auto fill_share = [&](Share share) {
+      bool all = true;
+      for (auto unit = share.first; unit < share.last; ++unit) {
+        if (!at_once) {
+          const auto* const chunks = blocks.slice_chunks.data() + unit;
+          zero(chunks[0] * chunk_values, chunks[1] * chunk_values);
+        }
+        const auto last = std::min(blocks.block_rows, (unit + 1) * rows_of_unit);
+        for (auto block_row = unit * rows_of_unit; block_row < last; ++block_row) {
+          all = fill_block_row<c.value>(matrix, row_ptr, block_row, blocks, values.data()) && all;
+        }
+      }
+      return all;
+    };
+    unique = parallel_reduce(units, true, fill_share, std::logical_and<>(), chunk_values);
   });
   return unique;
 }
