@@ -220,8 +220,8 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
 // Read by many threads at once.
 std::optional<std::vector<TrialRecord>> Database::kept_passed(const TrialKey& key, const std::string& catalogue) {
   if (catalogue.empty()) return std::nullopt;
-  const auto bytes = impl_->ask(key, db::find_kept_trials);
-  return bytes ? db::trials_in(*bytes, catalogue, impl_->shared_params) : std::nullopt;
+  const auto kept = impl_->ask(key, db::find_kept);
+  return kept ? db::trials_in(kept->trials, catalogue, impl_->shared_params) : std::nullopt;
 }
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {
@@ -290,6 +290,10 @@ void Database::record_copy_bandwidth(const std::string& backend, const std::stri
         .bind(db::this_process().host, backend, device, bytes_a_second)
         .run();
   });
+}
+
+Database::Impl& Database::impl_of(std::size_t layer) const {
+  return layer == 0 ? *impl_ : *impl_->layers.at(layer - 1)->impl_;
 }
 
 const fs::path& Database::file() const { return impl_->file; }

@@ -62,6 +62,12 @@ struct RecordedPoints {
   }
 };
 
+/// What predictions for other matrices are made from.
+struct KnownMatrix {
+  std::optional<MatrixRecord> matrix;
+  std::vector<TrialRecord> passed;
+};
+
 /// How features become a point.
 struct PointMaker {
   std::string name;  ///< of the way: points that were made in another are made again
@@ -247,6 +253,12 @@ class Database : Uncopied {
   /// Those trials() that passed, by candidate: of what was measured the warm median, the setup and the bytes.
   std::vector<TrialRecord> passed(const TrialKey& key, const std::string& catalogue = {});
 
+  /// What matrix_at() and passed() say of some of the points, a function each, which any thread may call as long as
+  /// this and the points live. What is kept in one piece is found now, by one question of each database, and unpacked
+  /// when the function is called. The catalogue is not empty.
+  std::vector<std::function<KnownMatrix()>> known(const RecordedPoints& points, std::span<const std::size_t> which,
+                                                  const std::string& catalogue);
+
   /// Keeps what matrix_at() and passed() say of each matrix in one piece, from which it is read many times as fast by
   /// whoever names a catalogue: for a file that others will read.
   void keep_passed();
@@ -301,6 +313,8 @@ class Database : Uncopied {
   [[nodiscard]] std::optional<std::vector<TrialRecord>> kept_passed(const TrialKey& key, const std::string& catalogue);
 
   struct Impl;
+  /// That of this database, or of a layer, by TrialRecord::layer.
+  [[nodiscard]] Impl& impl_of(std::size_t layer) const;
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -211,6 +211,10 @@ TriggersOff::TriggersOff(const Connection& connection) : connection_(connection)
 
 TriggersOff::~TriggersOff() { sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr); }
 
+Snapshot::Snapshot(Connection& connection) : connection_(connection) { connection_.execute("BEGIN"); }
+
+Snapshot::~Snapshot() { sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
 Transaction::Transaction(Connection& connection, Waiting waiting) : connection_(connection) {
   const auto* const begin = "BEGIN IMMEDIATE";
   if (waiting == Waiting::yes) {

@@ -156,6 +156,16 @@ class TriggersOff : Uncopied {
   const Connection& connection_;
 };
 
+/// While it lives, this connection's statements read one state of the file, and ask for its lock but once.
+class Snapshot : Uncopied {
+ public:
+  explicit Snapshot(Connection& connection);
+  ~Snapshot();
+
+ private:
+  Connection& connection_;
+};
+
 /// Takes the right to write at once, rather than at the first write: a transaction that has read before it asks can
 /// only fail when somebody else was faster. Rolled back unless committed.
 class Transaction : Uncopied {

@@ -1,4 +1,7 @@
 // The members of Database that look after what is kept.
+#include <algorithm>
+#include <utility>
+
 #include "db/impl.hpp"
 #include "db/keeping/exchange.hpp"
 #include "db/keeping/forgetting.hpp"
@@ -56,15 +59,55 @@ void Database::keep_passed() {
 }
 
 std::optional<MatrixRecord> Database::matrix_at(const RecordedPoints& points, const RecordedPoint& point) {
-  const auto layer = points.environments[point.environment].layer;
-  auto& owner = layer == 0 ? *impl_ : *impl_->layers[layer - 1]->impl_;
-  const auto kept = owner.attempt([&](Connection& connection) {
-    return db::find_kept_matrix(connection, point.pattern.text(), points.environments[point.environment].id);
-  });
+  const auto& environment = points.environments[point.environment];
+  auto& owner = impl_of(environment.layer);
+  const auto kept = owner.attempt(
+      [&](Connection& connection) { return db::find_kept(connection, point.pattern.text(), environment.id); });
   if (kept) {
-    if (auto matrix = db::matrix_in(*kept)) return matrix;
+    if (auto matrix = db::matrix_in(kept->described)) return matrix;
   }
   return owner.attempt([&](Connection& connection) { return db::read_matrix(connection, point.pattern.text()); });
+}
+
+std::vector<std::function<KnownMatrix()>> Database::known(const RecordedPoints& points,
+                                                          std::span<const std::size_t> which,
+                                                          const std::string& catalogue) {
+  const auto environment_of = [&](std::size_t at) -> const RecordedEnvironment& {
+    return points.environments[points.points[at].environment];
+  };
+  std::vector<std::optional<db::KeptMatrix>> kept(which.size());
+  for (std::size_t layer = 0; layer <= impl_->layers.size(); ++layer) {
+    const auto is_there = [&](std::size_t at) { return environment_of(at).layer == layer; };
+    if (std::ranges::none_of(which, is_there)) continue;
+    impl_of(layer).attempt([&](Connection& connection) {
+      const db::Snapshot snapshot(connection);
+      for (std::size_t i = 0; i < which.size(); ++i) {
+        if (!is_there(which[i])) continue;
+        kept[i] = db::find_kept(connection, points.points[which[i]].pattern.text(), environment_of(which[i]).id);
+      }
+    });
+  }
+  // What several databases know of a matrix is put together from the rows of all.
+  const auto is_of_one = [&](const RecordedEnvironment& environment) {
+    return std::ranges::count(points.environments, environment.key, &RecordedEnvironment::key) == 1;
+  };
+  std::vector<std::function<KnownMatrix()>> known;
+  known.reserve(which.size());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto layer = environment_of(which[i]).layer;
+    known.emplace_back([this, &points, at = which[i], catalogue, layer, found = std::move(kept[i]),
+                        alone = is_of_one(environment_of(which[i]))] {
+      const auto& point = points.points[at];
+      auto matrix = found ? db::matrix_in(found->described) : std::nullopt;
+      auto trials =
+          found && alone ? db::trials_in(found->trials, catalogue, impl_of(layer).shared_params) : std::nullopt;
+      if (!matrix) matrix = matrix_at(points, point);
+      if (!trials) return KnownMatrix{std::move(matrix), passed(points.key_of(point), catalogue)};
+      for (auto& trial : *trials) trial.layer = layer;
+      return KnownMatrix{std::move(matrix), std::move(*trials)};
+    });
+  }
+  return known;
 }
 
 Forgotten Database::forget(const Selection& selection) {

@@ -102,25 +102,6 @@ std::string bytes_of(const MatrixRecord& matrix) {
   return bytes;
 }
 
-// One statement, for each asks for the lock of the file, which takes longer than to find the row.
-std::optional<std::string> find_kept(const Connection& connection, const std::string& column,
-                                     const std::string& fingerprint, std::int64_t environment) {
-  std::int64_t upto = 0;
-  std::int64_t newest = 0;
-  std::string bytes;
-  {
-    Statement statement(connection, "SELECT upto, (SELECT ifnull(max(id), 0) FROM trial), " + column +
-                                        " FROM passed WHERE matrix = ?1 AND environment = ?2");
-    if (!statement.bind(fingerprint, environment).step()) return std::nullopt;
-    statement.read(upto, newest, bytes);
-  }
-  if (newest > upto) {
-    Statement newer(connection, "SELECT 1 FROM trial WHERE id > ?1 AND matrix = ?2 AND environment = ?3 LIMIT 1");
-    if (newer.bind(upto, fingerprint, environment).step()) return std::nullopt;
-  }
-  return bytes;
-}
-
 // Calls take(trial) for each of a format at the version that the catalogue names. False where they are damaged.
 template <class Take>
 bool for_each_kept(std::string_view bytes, const std::string& catalogue, const Take& take) {
@@ -220,14 +201,24 @@ void keep_passed(const Connection& connection) {
   }
 }
 
-std::optional<std::string> find_kept_trials(const Connection& connection, const std::string& fingerprint,
-                                            std::int64_t environment) {
-  return find_kept(connection, "trials", fingerprint, environment);
-}
-
-std::optional<std::string> find_kept_matrix(const Connection& connection, const std::string& fingerprint,
-                                            std::int64_t environment) {
-  return find_kept(connection, "described", fingerprint, environment);
+// One statement, for each asks for the lock of the file, which takes longer than to find the row.
+std::optional<KeptMatrix> find_kept(const Connection& connection, const std::string& fingerprint,
+                                    std::int64_t environment) {
+  std::int64_t upto = 0;
+  std::int64_t newest = 0;
+  KeptMatrix kept;
+  {
+    Statement statement(connection,
+                        "SELECT upto, (SELECT ifnull(max(id), 0) FROM trial), described, trials FROM passed "
+                        "WHERE matrix = ?1 AND environment = ?2");
+    if (!statement.bind(fingerprint, environment).step()) return std::nullopt;
+    statement.read(upto, newest, kept.described, kept.trials);
+  }
+  if (newest > upto) {
+    Statement newer(connection, "SELECT 1 FROM trial WHERE id > ?1 AND matrix = ?2 AND environment = ?3 LIMIT 1");
+    if (newer.bind(upto, fingerprint, environment).step()) return std::nullopt;
+  }
+  return kept;
 }
 
 }  // namespace autospmv::db

@@ -24,11 +24,15 @@ struct SharedParams {
 /// Keeps what read_matrix() and find_passed() say of all matrices.
 void keep_passed(const Connection& connection);
 
-/// The bytes that are kept of a matrix; nothing where there are none, or something came later.
-std::optional<std::string> find_kept_trials(const Connection& connection, const std::string& fingerprint,
-                                            std::int64_t environment);
-std::optional<std::string> find_kept_matrix(const Connection& connection, const std::string& fingerprint,
-                                            std::int64_t environment);
+/// The bytes that are kept of a matrix.
+struct KeptMatrix {
+  std::string described;
+  std::string trials;
+};
+
+/// Nothing where there are none, or something came later.
+std::optional<KeptMatrix> find_kept(const Connection& connection, const std::string& fingerprint,
+                                    std::int64_t environment);
 
 /// What they say, which takes no connection; nothing where they are damaged. Of trials, as find_passed() of a catalogue
 /// that is not empty.

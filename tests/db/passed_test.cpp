@@ -88,6 +88,55 @@ TEST_F(Passed, OfMatricesThatAreDescribedTheSame) {
   EXPECT_EQ(described()->features, before->features);
 }
 
+TEST_F(Passed, OfManyMatricesAreFoundTogether) {
+  const PointMaker anywhere{"anywhere", 1, [](const MatrixRecord& /*matrix*/, std::span<double> coordinates) {
+                              coordinates[0] = 0;
+                              return true;
+                            }};
+  const std::string catalogue = "csr:1 ell:1";
+  // What is known of all points together, and one by one.
+  const auto expect_same = [&](Database& database) {
+    const auto all = database.points("host", "double", anywhere);
+    std::vector<std::size_t> which;
+    for (std::size_t at = all.points.size(); at-- > 0;) which.push_back(at);
+    const auto known = database.known(all, which, catalogue);
+    ASSERT_EQ(known.size(), which.size());
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const auto& point = all.points[which[i]];
+      const auto one = known[i]();
+      const auto matrix = database.matrix_at(all, point);
+      ASSERT_TRUE(one.matrix && matrix);
+      EXPECT_EQ(one.matrix->features, matrix->features);
+      const auto passed = database.passed(all.key_of(point), catalogue);
+      ASSERT_EQ(one.passed.size(), passed.size());
+      for (std::size_t t = 0; t < passed.size(); ++t) {
+        EXPECT_EQ(one.passed[t].candidate, passed[t].candidate);
+        EXPECT_EQ(one.passed[t].layer, passed[t].layer);
+      }
+    }
+  };
+  expect_same(*Database::open(file_, no_warnings()));
+  Database::open(file_, no_warnings())->keep_passed();
+  expect_same(*Database::open(file_, no_warnings()));
+  const auto top = Database::in_memory();
+  top->put_under({Database::layer(file_, no_warnings())});
+  expect_same(*top);
+  // Of one matrix both know something.
+  record_one(*top, key_of(1), trial_of("ell", {{"T", 9}}, 1e-3));
+  expect_same(*top);
+  const auto all = top->points("host", "double", anywhere);
+  ASSERT_EQ(all.points.size(), 2U);
+  // Where it is in one piece, the rows are not asked.
+  test::change_file(file_, "UPDATE passed SET trials = (SELECT trials FROM passed ORDER BY length(trials) LIMIT 1)");
+  const auto alone = Database::open(file_, no_warnings());
+  const auto points = alone->points("host", "double", anywhere);
+  const std::vector<std::size_t> both = {0, 1};
+  for (const auto& one : alone->known(points, both, catalogue)) EXPECT_EQ(one().passed.size(), 1U);
+  // And where the piece is damaged, they are.
+  test::change_file(file_, "UPDATE passed SET trials = x'00', described = x'00'");
+  expect_same(*alone);
+}
+
 TEST_F(Passed, ThatCameLaterCount) {
   const auto database = Database::open(file_, no_warnings());
   database->keep_passed();

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -55,14 +57,19 @@ class KnownDevice {
   KnownDevice(Database& database, const TrialKey& key)
       : device_(device_of(key)), bandwidth_(bandwidth_in(database, key)) {
     const auto model = model_of(database, key);
-    const auto matrix_of = [&database](const RecordedPoints& all, const RecordedPoint& point) {
-      return database.matrix_at(all, point);
+    // Of whatever versions of the formats.
+    const auto known = [&database](const RecordedPoints& all, std::span<const std::size_t> which) {
+      std::vector<std::function<KnownMatrix()>> each;
+      for (const auto at : which) {
+        each.emplace_back([&database, &all, at] {
+          return KnownMatrix{database.matrix_at(all, all.points[at]), database.passed(all.key_of(all.points[at]))};
+        });
+      }
+      return each;
     };
-    const auto trials_of = [&database](const TrialKey& of) { return database.passed(of); };
     const auto history = [&]<class T>() {
       return std::make_shared<const History<T>>(
-          database.points(key.backend, std::string(value_type_name<T>()), point_maker<T>()), matrix_of, trials_of,
-          device_, model);
+          database.points(key.backend, std::string(value_type_name<T>()), point_maker<T>()), known, device_, model);
     };
     float_ = history.template operator()<float>();
     double_ = history.template operator()<double>();

@@ -240,13 +240,11 @@ std::shared_ptr<const History<T>> Service::history() const {
   }
   auto points =
       database_->points(std::string(name_of(device_.backend)), std::string(value_type_name<T>()), point_maker<T>());
-  const auto matrix_of = [database = database_](const RecordedPoints& all, const RecordedPoint& point) {
-    return database->matrix_at(all, point);
+  const auto known = [database = database_, catalogue = catalogue_](const RecordedPoints& all,
+                                                                    std::span<const std::size_t> which) {
+    return database->known(all, which, catalogue);
   };
-  const auto trials_of = [database = database_, catalogue = catalogue_](const TrialKey& key) {
-    return database->passed(key, catalogue);
-  };
-  auto history = std::make_shared<const History<T>>(std::move(points), matrix_of, trials_of, device_, cost_model());
+  auto history = std::make_shared<const History<T>>(std::move(points), known, device_, cost_model());
   past.tuned = tuned;
   const std::scoped_lock lock(history_mutex_);
   past.history = history;

@@ -67,13 +67,8 @@ const PointMaker& point_maker() {
 }
 
 template <class T>
-History<T>::History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_of, const Device& device,
-                    const CostModel& model)
-    : points_(std::move(points)),
-      matrix_of_(std::move(matrix_of)),
-      trials_of_(std::move(trials_of)),
-      device_(device),
-      model_(model) {
+History<T>::History(RecordedPoints points, Known known, const Device& device, const CostModel& model)
+    : points_(std::move(points)), known_(std::move(known)), device_(device), model_(model) {
   keep_kin(points_, device_);
   standardize();
 }
@@ -180,20 +175,25 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   return near;
 }
 
-// With mutex_ held. Those that will be asked for, as far as they are not known yet: each takes its time, and every
-// thread reads some.
+// With mutex_ held. Those that will be asked for, as far as they are not known yet: found together, for each question
+// of a file takes its time, and unpacked by every thread.
 template <class T>
 void History<T>::read_nearest(const std::vector<Predictor::Neighbour>& others) const {
   std::vector<Predictor::Neighbour> nearest(std::min(most_neighbours, others.size()));
   std::ranges::partial_sort_copy(others, nearest, [](const auto& a, const auto& b) { return further(b, a); });
-  std::erase_if(nearest, [&](const auto& neighbour) { return past_.contains(neighbour.matrix); });
-  std::vector<ReadMatrix> read(nearest.size());
-  const auto count = static_cast<std::int64_t>(nearest.size());
+  std::vector<std::size_t> unread;
+  for (const auto& neighbour : nearest) {
+    if (!past_.contains(neighbour.matrix)) unread.push_back(neighbour.matrix);
+  }
+  if (unread.empty()) return;
+  const auto known = known_(points_, unread);
+  std::vector<ReadMatrix> read(unread.size());
+  const auto count = static_cast<std::int64_t>(unread.size());
   parallel_parts(count * work_of_matrix, count, [&](std::int64_t at) {
     const auto index = static_cast<std::size_t>(at);
-    read[index] = this->read(nearest[index].matrix);
+    read[index] = this->read(unread[index], known[index]());
   });
-  for (std::size_t i = 0; i < nearest.size(); ++i) keep(nearest[i].matrix, read[i]);
+  for (std::size_t i = 0; i < unread.size(); ++i) keep(unread[i], read[i]);
 }
 
 // How fast another device is says nothing of this one. The order that it gave is put where this device is, by the
@@ -247,7 +247,7 @@ bool History<T>::prefetch() const {
   }();
   if (!next) return false;
   // Who asks for neighbours meanwhile does not wait.
-  const auto one = read(*next);
+  const auto one = read(*next, known_(points_, std::span(&*next, 1)).front()());
   const std::scoped_lock lock(mutex_);
   if (!past_.contains(*next)) keep(*next, one);
   return true;
@@ -257,19 +257,17 @@ bool History<T>::prefetch() const {
 template <class T>
 const typename History<T>::PastMatrix& History<T>::past(std::size_t matrix) const {
   const auto at = past_.find(matrix);
-  return at != past_.end() ? at->second : keep(matrix, read(matrix));
+  return at != past_.end() ? at->second : keep(matrix, read(matrix, known_(points_, std::span(&matrix, 1)).front()()));
 }
 
 template <class T>
-typename History<T>::ReadMatrix History<T>::read(std::size_t matrix) const {
+typename History<T>::ReadMatrix History<T>::read(std::size_t matrix, KnownMatrix known) const {
   ReadMatrix read;
-  const auto& point = points_.points[matrix];
-  const auto record = matrix_of_(points_, point);
-  const auto features = record ? features_of_record(record->features) : std::nullopt;
+  const auto features = known.matrix ? features_of_record(known.matrix->features) : std::nullopt;
   if (!features) return read;
-  read.label = record->label;
+  read.label = std::move(known.matrix->label);
   const double csr_bytes = formats::csr_bytes<T>(features->rows, features->nnz);
-  read.trials = trials_of_(points_.key_of(point));
+  read.trials = std::move(known.passed);
   read.ratios.reserve(read.trials.size());
   for_each_cost<T>(read.trials, *features, device_, [&](const TrialRecord& trial, const Cost& cost) {
     const auto& m = trial.measurement;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,16 +35,14 @@ const PointMaker& point_maker();
 template <class T>
 class History : public std::enable_shared_from_this<History<T>> {
  public:
-  /// Gives the passed trials of a known matrix. This and the next are called by several threads at once.
-  using TrialsOf = std::function<std::vector<TrialRecord>(const TrialKey&)>;
-
-  /// Gives what is known of the matrix of a point; nothing where that is nothing any more.
-  using MatrixOf = std::function<std::optional<MatrixRecord>(const RecordedPoints&, const RecordedPoint&)>;
+  /// As Database::known() of some catalogue. It and what it gives are called by several threads at once.
+  using Known =
+      std::function<std::vector<std::function<KnownMatrix()>>(const RecordedPoints&, std::span<const std::size_t>)>;
 
   /// Of points by point_maker<T>(). Those of other devices count less: of them only the order of candidates is taken,
   /// and the cost model says how fast this device is. Those of processors with other instructions are passed over, and
   /// formats that are not known here.
-  History(RecordedPoints points, MatrixOf matrix_of, TrialsOf trials_of, const Device& device, const CostModel& model);
+  History(RecordedPoints points, Known known, const Device& device, const CostModel& model);
 
   [[nodiscard]] std::size_t matrices() const { return points_.points.size(); }
   /// Of which so many are known by databases below the user's own.
@@ -92,7 +91,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   [[nodiscard]] std::vector<Predictor::Neighbour> others_than(const Position& here, const Fingerprint& pattern,
                                                               const Weights& weights) const;
   [[nodiscard]] bool is_sibling(std::size_t matrix) const;
-  [[nodiscard]] ReadMatrix read(std::size_t matrix) const;
+  [[nodiscard]] ReadMatrix read(std::size_t matrix, KnownMatrix known) const;
   static void take_order_only(std::vector<ReadRatio>& ratios);
   static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
   void read_nearest(const std::vector<Predictor::Neighbour>& others) const;
@@ -102,8 +101,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   void add(const LogRatio& ratio, const Predictor::Neighbour& neighbour, Predictor::FormatSums& of_format) const;
 
   RecordedPoints points_;
-  MatrixOf matrix_of_;
-  TrialsOf trials_of_;
+  Known known_;
   Device device_;
   CostModel model_;
   Position mean_{};

@@ -116,7 +116,7 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
   const auto& record = records.front();
   const auto features = features_of_record(record.matrix.features);
   nearest = record.key.pattern.text();
-  const History<double> history(testing::points_of<double>(matrices), testing::matrix_among(matrices), trials_of,
+  const History<double> history(testing::points_of<double>(matrices), testing::known_among(matrices, trials_of),
                                 testing::gpu_recording().device, recorded_model());
   EXPECT_TRUE(read.empty());
   const auto near = history.near(*features, Fingerprint{});

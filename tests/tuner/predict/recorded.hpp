@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,15 +111,19 @@ RecordedPoints points_of(const std::vector<RecordedMatrix>& matrices) {
   return all;
 }
 
-/// History::MatrixOf from these.
-inline auto matrix_among(std::vector<RecordedMatrix> matrices) {
-  return [matrices = std::move(matrices)](const RecordedPoints& all,
-                                          const RecordedPoint& point) -> std::optional<MatrixRecord> {
-    const auto key = all.key_of(point);
-    for (const auto& one : matrices) {
-      if (one.key == key) return one.matrix;
+/// History::Known from these, and trials_of(key) for each.
+template <class TrialsOf>
+typename History<double>::Known known_among(std::vector<RecordedMatrix> matrices, TrialsOf trials_of) {
+  return [matrices = std::move(matrices), trials_of](const RecordedPoints& all, std::span<const std::size_t> which) {
+    std::vector<std::function<KnownMatrix()>> known;
+    for (const auto at : which) {
+      known.emplace_back([&matrices, &trials_of, key = all.key_of(all.points[at])]() -> KnownMatrix {
+        const auto one = std::ranges::find(matrices, key, &RecordedMatrix::key);
+        if (one == matrices.end()) return {};
+        return {one->matrix, trials_of(key)};
+      });
     }
-    return std::nullopt;
+    return known;
   };
 }
 
@@ -130,7 +136,7 @@ std::shared_ptr<const History<T>> history_of(const std::vector<Recorded>& record
     return at == records.end() ? std::vector<TrialRecord>{} : at->trials;
   };
   const std::vector<RecordedMatrix> matrices(records.begin(), records.end());
-  return std::make_shared<const History<T>>(points_of<T>(matrices), matrix_among(matrices), trials_of, device, model);
+  return std::make_shared<const History<T>>(points_of<T>(matrices), known_among(matrices, trials_of), device, model);
 }
 
 }  // namespace autospmv::testing
