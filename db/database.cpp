@@ -58,6 +58,7 @@ std::shared_ptr<Database> Database::layer(const fs::path& file, const Warn& warn
   try {
     auto impl = std::make_unique<Impl>(db::open_layer(path), fs::path{}, warn);
     impl->name = "database " + path.string();
+    impl->layer_state = db::state_of_file(path);
     std::shared_ptr<Database> layer(new Database(std::move(impl)));
     layer->impl_->layer_file = path;
     return layer;

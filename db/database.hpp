@@ -259,6 +259,10 @@ class Database : Uncopied {
   std::vector<std::function<KnownMatrix()>> known(const RecordedPoints& points, std::span<const std::size_t> which,
                                                   const std::string& catalogue);
 
+  /// As long as this is the same, so is what the layers say: their files, as they were opened, and their newest trials.
+  /// Nothing where this database knows of trials itself.
+  std::optional<std::string> state_of_layers();
+
   /// Keeps what matrix_at() and passed() say of each matrix in one piece, from which it is read many times as fast by
   /// whoever names a catalogue: for a file that others will read.
   void keep_passed();

@@ -154,6 +154,7 @@ struct Database::Impl : Uncopied {
   bool on_file;
   std::vector<std::shared_ptr<Database>> layers;  // the uppermost first
   std::filesystem::path layer_file;               // of one that is a layer itself
+  std::string layer_state;                        // of that file, when it was opened
   std::string name = "the database in memory";    // where it is on no file
 
  private:

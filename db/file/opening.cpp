@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -301,6 +302,20 @@ Connection open_layer(const fs::path& file) {
     }
     std::rethrow_exception(failure);
   });
+}
+
+std::string state_of_file(const fs::path& file) {
+  std::string state = file.string();
+  for (const auto* const suffix : {"", "-wal"}) {
+    struct stat found = {};
+    if (stat(file.string().append(suffix).c_str(), &found) != 0) found = {};
+    for (const auto number : {static_cast<std::int64_t>(found.st_dev), static_cast<std::int64_t>(found.st_ino),
+                              static_cast<std::int64_t>(found.st_size), static_cast<std::int64_t>(found.st_mtim.tv_sec),
+                              static_cast<std::int64_t>(found.st_mtim.tv_nsec)}) {
+      state.append(" ").append(std::to_string(number));
+    }
+  }
+  return state;
 }
 
 Opened replace_damaged(const fs::path& file, const Connection& damaged, const std::string& reason) {

@@ -31,6 +31,9 @@ Connection look_at(const std::filesystem::path& file);
 /// be read.
 Connection open_layer(const std::filesystem::path& file);
 
+/// What tells the file and its log from others that lie in their place later.
+std::string state_of_file(const std::filesystem::path& file);
+
 /// Renames the damaged file that a connection was opened with, its log with it, and begins a new one. Many processes
 /// may find the damage at once: one renames, and all get the new file. `reason` goes into the warning.
 /// Throws SqliteError or std::system_error where the file can be neither renamed nor begun, and InvalidArgument where

@@ -6,6 +6,7 @@
 #include "db/keeping/exchange.hpp"
 #include "db/keeping/forgetting.hpp"
 #include "db/keeping/passed.hpp"
+#include "db/keeping/pieces.hpp"
 #include "db/keeping/points.hpp"
 #include "db/keeping/statistics.hpp"
 #include "db/matrices.hpp"
@@ -108,6 +109,18 @@ std::vector<std::function<KnownMatrix()>> Database::known(const RecordedPoints& 
     });
   }
   return known;
+}
+
+std::optional<std::string> Database::state_of_layers() {
+  const auto newest = [](Connection& connection) { return std::optional(db::newest_trial(connection)); };
+  if (impl_->attempt(newest) != 0) return std::nullopt;
+  std::string state;
+  for (const auto& layer : impl_->layers) {
+    const auto trial = layer->impl_->attempt(newest);
+    if (!trial) return std::nullopt;
+    state += layer->impl_->layer_state + " " + std::to_string(*trial) + "\n";
+  }
+  return state;
 }
 
 Forgotten Database::forget(const Selection& selection) {

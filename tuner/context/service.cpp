@@ -1,5 +1,7 @@
 #include "tuner/context/service.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -77,26 +79,42 @@ Service::Service(const ContextOptions& options)
   database_ = chosen_database(options.database, *this);
   database_->put_under(layers_of(options, [this](const std::string& message) { warn(message); }));
   if (!options.background) return;
-  // What a thread asks of the device first takes longest.
   background_ = std::make_unique<Background>([device = device_] {
+    // A team of more takes longer to start than it saves where the device does most.
+    constexpr int most_threads = 4;
+    omp_set_num_threads(std::min(most_threads, omp_get_max_threads()));
     try {
+      // What a thread asks of the device first takes longest.
       const DeviceScope scope(device);
       synchronize(device, setup_stream(device));
-      // The threads that predict.
-      parallel_region(serial_below, [](int /*thread*/, int /*threads*/) {});
     } catch (const Error&) {
       // The device fails, which the first task will say.
     }
   });
-  if (effort_ != Effort::online || device_.backend != Backend::cuda || !background_->start()) return;
-  // Not what nobody may need, once a tuning would wait for it.
-  const auto rehearse_if_idle = [this](auto rehearsal) {
-    (void)background_->post([this, rehearsal] {
-      if (is_idle()) rehearsal(device_);
+  if (effort_ == Effort::online && device_.backend == Backend::cuda && background_->start()) get_ready();
+}
+
+void Service::get_ready() const {
+  const auto post = [this](auto task) {
+    (void)background_->post([this, task] {
+      if (is_idle()) task();
     });
   };
-  rehearse_if_idle(&rehearse<double>);
-  rehearse_if_idle(&rehearse<float>);
+  post([] { parallel_region(serial_below, [](int /*thread*/, int /*threads*/) {}); });  // the threads that predict
+  post([this] { rehearse<double>(device_); });
+  post([this] { rehearse<float>(device_); });
+  post([this] { read_ahead<double>(); });
+  post([this] { read_ahead<float>(); });
+}
+
+template <class T>
+void Service::read_ahead() const noexcept {
+  try {
+    (void)history<T>();
+    prefetch<T>();
+  } catch (const std::exception& error) {
+    tell(LogLevel::error, "reading what is known of other matrices", error.what());
+  }
 }
 
 Service::~Service() = default;
@@ -134,11 +152,6 @@ bool Service::watch(std::weak_ptr<Ongoing> ongoing) const {
   std::erase_if(ongoing_, [](const auto& one) { return one.expired(); });
   ongoing_.push_back(std::move(ongoing));
   return true;
-}
-
-bool Service::is_idle() const {
-  const std::scoped_lock lock(watching_);
-  return ongoing_.empty();
 }
 
 void Service::remember(const std::shared_ptr<Attachments>& plans) const {
@@ -238,16 +251,24 @@ std::shared_ptr<const History<T>> Service::history() const {
     const auto enough = std::max<std::size_t>(8, known->matrices() / 4);
     if (tuned - past.tuned < enough) return known;
   }
-  auto points =
-      database_->points(std::string(name_of(device_.backend)), std::string(value_type_name<T>()), point_maker<T>());
-  const auto known = [database = database_, catalogue = catalogue_](const RecordedPoints& all,
-                                                                    std::span<const std::size_t> which) {
-    return database->known(all, which, catalogue);
-  };
-  auto history = std::make_shared<const History<T>>(std::move(points), known, device_, cost_model());
+  const auto model = cost_model();
+  std::optional<HistoryOrigin> origin;
+  if (auto layers = database_->state_of_layers())
+    origin = HistoryOrigin{std::move(*layers), device_, device_.any_padding, model};
+  auto history = origin ? shared_history<T>(*origin) : nullptr;
+  if (history == nullptr) {
+    auto points =
+        database_->points(std::string(name_of(device_.backend)), std::string(value_type_name<T>()), point_maker<T>());
+    const auto known = [database = database_, catalogue = catalogue_](const RecordedPoints& all,
+                                                                      std::span<const std::size_t> which) {
+      return database->known(all, which, catalogue);
+    };
+    history = std::make_shared<const History<T>>(std::move(points), known, device_, model);
+  }
   past.tuned = tuned;
   const std::scoped_lock lock(history_mutex_);
   past.history = history;
+  past.origin = std::move(origin);
   return history;
 }
 
@@ -260,27 +281,44 @@ std::shared_ptr<const History<T>> Service::known_history() const {
 template <Scalar T>
 void Service::prefetch() const {
   if (device_.backend == Backend::host || !background_) return;
-  auto& past = std::get<Past<T>>(past_);
-  std::shared_ptr<const History<T>> history;
   {
+    auto& past = std::get<Past<T>>(past_);
     const std::scoped_lock lock(history_mutex_);
     if (past.prefetched == past.history) return;
-    history = past.prefetched = past.history;
+    past.prefetched = past.history;
   }
   // A step at a time, so that tunings need not wait for the last of them. The thread ends before this does.
   struct Step {
     const Service* service;
-    std::shared_ptr<const History<T>> history;
 
     void operator()() const {
       try {
-        if (history->prefetch()) (void)service->background_->post(*this);
+        if (service->prefetch_one<T>()) (void)service->background_->post(*this);
       } catch (const std::exception& error) {
         service->tell(LogLevel::error, "prefetching", error.what());
       }
     }
   };
-  (void)background_->post(Step{this, std::move(history)});
+  (void)background_->post(Step{this});
+}
+
+template <class T>
+bool Service::prefetch_one() const {
+  auto& past = std::get<Past<T>>(past_);
+  std::shared_ptr<const History<T>> history;
+  std::optional<HistoryOrigin> origin;
+  {
+    const std::scoped_lock lock(history_mutex_);
+    if (!is_idle()) {
+      past.prefetched = nullptr;  // what works now asks for the rest when it ends
+      return false;
+    }
+    history = past.prefetched = past.history;
+    origin = past.origin;
+  }
+  if (history->prefetch()) return true;
+  if (origin && history->complete()) share_history(*origin, std::move(history));
+  return false;
 }
 
 template std::shared_ptr<const History<float>> Service::history() const;

@@ -22,6 +22,7 @@
 #include "core/uncopied.hpp"
 #include "db/database.hpp"
 #include "tuner/context/background.hpp"
+#include "tuner/context/shared_histories.hpp"
 #include "tuner/predict/cost_model.hpp"
 #include "tuner/predict/history.hpp"
 
@@ -100,10 +101,13 @@ class Service : Uncopied {
   template <Scalar T>
   [[nodiscard]] std::shared_ptr<const History<T>> known_history() const;
 
-  /// Reads in the background what predictions for the next matrices will ask history() for. Nothing where products
-  /// run on the host: it would slow them down.
+  /// Reads in the background what predictions for the next matrices will ask history() for, as long as nothing else
+  /// works there. Nothing where products run on the host: it would slow them down.
   template <Scalar T>
   void prefetch() const;
+
+  /// Held by what works in the background as long as it does: nothing is prefetched meanwhile.
+  [[nodiscard]] std::shared_ptr<const void> work() const { return work_; }
 
   /// Says that a matrix was tuned.
   void note_tuned() const { ++tuned_; }
@@ -115,19 +119,28 @@ class Service : Uncopied {
   [[nodiscard]] bool recheck_due() const;
 
  private:
-  /// Nothing was begun that goes on after the call that began it.
-  [[nodiscard]] bool is_idle() const;
+  /// Nothing works in the background.
+  [[nodiscard]] bool is_idle() const { return work_.use_count() == 1; }
+  /// Has the thread in the background do what a tuning would wait for, while there is none.
+  void get_ready() const;
   /// The copy bandwidth where that takes no measurement.
   [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
   /// What predictions take for it where nobody has measured it.
   [[nodiscard]] double usual_bandwidth() const;
 
   template <class T>
+  void read_ahead() const noexcept;
+  /// Whether there may be more to prefetch.
+  template <class T>
+  [[nodiscard]] bool prefetch_one() const;
+
+  template <class T>
   struct Past {
     std::mutex reading;
-    std::shared_ptr<const History<T>> history;     // guarded by history_mutex_
-    std::size_t tuned = 0;                         // when it was read; guarded by reading
-    std::shared_ptr<const History<T>> prefetched;  // or being so; guarded by history_mutex_
+    std::size_t tuned = 0;                         // when the history was read; guarded by reading
+    std::shared_ptr<const History<T>> history;     // this and what follows: guarded by history_mutex_
+    std::optional<HistoryOrigin> origin;           // of a history that other contexts may share
+    std::shared_ptr<const History<T>> prefetched;  // or being so
   };
 
   std::string catalogue_;
@@ -150,6 +163,7 @@ class Service : Uncopied {
   mutable std::vector<std::weak_ptr<Ongoing>> ongoing_;
   mutable std::vector<std::weak_ptr<Attachments>> plans_;
 
+  std::shared_ptr<const void> work_ = std::make_shared<char>();
   std::unique_ptr<Background> background_;
   mutable std::atomic<bool> lacks_thread_ = false;
 };

@@ -44,6 +44,7 @@ void Online<T>::begin() {
   const auto get_ready = [&] {
     steps_ = work();
     if (!service_->watch(this->weak_from_this())) return false;
+    works_ = service_->work();
     if (on_host()) return true;
     errand_ = std::make_shared<Background::Errand>([weak = this->weak_from_this()] {
       if (const auto online = weak.lock()) online->resume();
@@ -72,6 +73,7 @@ void Online<T>::stop() {
   }
   record(false);
   settle();
+  works_.reset();
   service_.reset();
 }
 
@@ -111,7 +113,10 @@ void Online<T>::resume() {
   const std::scoped_lock lock(mutex_);
   running_ = false;
   ended_ = steps_.done();
-  if (ended_) service_.reset();
+  if (ended_) {
+    works_.reset();
+    service_.reset();
+  }
   changed_.notify_all();
 }
 

@@ -196,7 +196,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   void record(bool all_tried);
   void settle();
 
-  std::shared_ptr<Service> service_;  // of the background alone, and let go of at the end
+  std::shared_ptr<Service> service_;   // of the background alone, and let go of at the end
+  std::shared_ptr<const void> works_;  // likewise
   Device device_;
   Place place_;
   OnlineTask<T> task_;

@@ -71,6 +71,8 @@ class CostModel {
   [[nodiscard]] double bandwidth() const { return bandwidth_; }
   [[nodiscard]] const Coefficients& coefficients() const { return coefficients_; }
 
+  friend bool operator==(const CostModel&, const CostModel&) = default;
+
  private:
   [[nodiscard]] double cached_share(double bytes) const;
 

@@ -68,7 +68,7 @@ const PointMaker& point_maker() {
 
 template <class T>
 History<T>::History(RecordedPoints points, Known known, const Device& device, const CostModel& model)
-    : points_(std::move(points)), known_(std::move(known)), device_(device), model_(model) {
+    : points_(std::move(points)), device_(device), model_(model), known_(std::move(known)) {
   keep_kin(points_, device_);
   standardize();
 }
@@ -237,20 +237,29 @@ void History<T>::add_siblings(std::vector<Predictor::FormatSums>& own,
 
 template <class T>
 bool History<T>::prefetch() const {
-  const auto next = [&]() -> std::optional<std::size_t> {
+  Known known;
+  std::size_t next = 0;
+  {
     const std::scoped_lock lock(mutex_);
-    if (past_.size() >= most_prefetched) return std::nullopt;
-    for (std::size_t m = 0; m < matrices(); ++m) {
-      if (!past_.contains(m)) return m;
+    if (past_.size() == matrices()) {
+      known_ = nullptr;
+      return false;
     }
-    return std::nullopt;
-  }();
-  if (!next) return false;
+    if (past_.size() >= most_prefetched) return false;
+    while (past_.contains(next)) ++next;
+    known = known_;
+  }
   // Who asks for neighbours meanwhile does not wait.
-  const auto one = read(*next, known_(points_, std::span(&*next, 1)).front()());
+  const auto one = read(next, known(points_, std::span(&next, 1)).front()());
   const std::scoped_lock lock(mutex_);
-  if (!past_.contains(*next)) keep(*next, one);
+  if (!past_.contains(next)) keep(next, one);
   return true;
+}
+
+template <class T>
+bool History<T>::complete() const {
+  const std::scoped_lock lock(mutex_);
+  return known_ == nullptr;
 }
 
 // With mutex_ held.

@@ -54,8 +54,11 @@ class History : public std::enable_shared_from_this<History<T>> {
                                const Weights& weights = searched_weights) const;
 
   /// Reads the trials of one more matrix before they are asked for; false when all are read, or as many as are worth
-  /// the memory.
+  /// the memory. Where all are, nothing is asked of a database any more.
   bool prefetch() const;
+
+  /// Whether prefetch() has read all of them.
+  [[nodiscard]] bool complete() const;
 
  private:
   /// Logged ratios of one trial, as they were read.
@@ -101,13 +104,13 @@ class History : public std::enable_shared_from_this<History<T>> {
   void add(const LogRatio& ratio, const Predictor::Neighbour& neighbour, Predictor::FormatSums& of_format) const;
 
   RecordedPoints points_;
-  Known known_;
   Device device_;
   CostModel model_;
   Position mean_{};
   Position deviation_{};
 
   mutable std::mutex mutex_;                        ///< of what follows
+  mutable Known known_;                             ///< none where all are read
   mutable std::map<std::size_t, PastMatrix> past_;  ///< by which of the points
   mutable std::deque<TriedParams> tried_;           ///< by format, in the order in which they were met
 };
