@@ -79,6 +79,29 @@ TEST_F(Layers, AnswerWhatIsNotKnownAbove) {
   EXPECT_EQ(top->statistics().trials, 1);
 }
 
+TEST_F(Layers, AreTheSameAsLongAsTheirStateIs) {
+  record_one(*begin("site.db"), key_of(1), trial_of("csr", {}, 2e-3));
+  record_one(*begin("installed.db"), key_of(1), trial_of("csr", {}, 3e-3));
+  const auto state_of = [&](const std::vector<std::string>& names) { return above(names)->state_of_layers(); };
+  const auto before = state_of({"site.db", "installed.db"});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(state_of({"site.db", "installed.db"}), before);
+  EXPECT_NE(state_of({"installed.db", "site.db"}), before);
+  EXPECT_NE(state_of({"site.db"}), before);
+  // While it is open, too.
+  const auto top = above({"site.db", "installed.db"});
+  record_one(*begin("installed.db"), key_of(2), trial_of("csr", {}, 3e-3));
+  EXPECT_NE(top->state_of_layers(), before);
+  const auto later = state_of({"site.db", "installed.db"});
+  EXPECT_NE(later, before);
+  // Another file in its place.
+  std::filesystem::copy_file(directory_ / "site.db", directory_ / "copy.db");
+  std::filesystem::rename(directory_ / "copy.db", directory_ / "site.db");
+  EXPECT_NE(state_of({"site.db", "installed.db"}), later);
+  record_one(*top, key_of(3), trial_of("csr", {}, 1e-3));
+  EXPECT_FALSE(top->state_of_layers()) << "it knows something itself";
+}
+
 TEST_F(Layers, AnswerForEachOtherWhereNothingIsKnownAbove) {
   {
     const auto site = begin("site.db");
