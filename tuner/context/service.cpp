@@ -253,8 +253,10 @@ std::shared_ptr<const History<T>> Service::history() const {
   }
   const auto model = cost_model();
   std::optional<HistoryOrigin> origin;
-  if (auto layers = database_->state_of_layers())
+  // Only what is prefetched is ever read to its end.
+  if (auto layers = prefetches() ? database_->state_of_layers() : std::nullopt) {
     origin = HistoryOrigin{std::move(*layers), device_, device_.any_padding, model};
+  }
   auto history = origin ? shared_history<T>(*origin) : nullptr;
   if (history == nullptr) {
     auto points =
@@ -280,7 +282,7 @@ std::shared_ptr<const History<T>> Service::known_history() const {
 
 template <Scalar T>
 void Service::prefetch() const {
-  if (device_.backend == Backend::host || !background_) return;
+  if (!prefetches()) return;
   {
     auto& past = std::get<Past<T>>(past_);
     const std::scoped_lock lock(history_mutex_);

@@ -121,6 +121,8 @@ class Service : Uncopied {
  private:
   /// Nothing works in the background.
   [[nodiscard]] bool is_idle() const { return work_.use_count() == 1; }
+  /// Not where products run on the host.
+  [[nodiscard]] bool prefetches() const { return device_.backend != Backend::host && background_ != nullptr; }
   /// Has the thread in the background do what a tuning would wait for, while there is none.
   void get_ready() const;
   /// The copy bandwidth where that takes no measurement.
