@@ -8,6 +8,7 @@
 #include "core/machine/array.hpp"
 #include "core/printable.hpp"
 #include "tools/command.hpp"
+#include "tools/database/actions.hpp"
 #include "tools/input.hpp"
 #include "tools/output/json.hpp"
 #include "tools/output/record.hpp"
@@ -161,6 +162,7 @@ int train(const Options& options) {
   train_all(structured_full, Values::parse("random:7"));
   train_all(sweep, Values::parse("own"));
   train_all(twins, Values::parse("own"));
+  prepare(service_of(context).database());
   if (!options.json) {
     std::cout << "\nmatrices: " << trained.matrices << ", trials: " << trained.trials;
     if (trained.skipped > 0) std::cout << ", too large for the host backend: " << trained.skipped;
