@@ -222,7 +222,7 @@ std::vector<RecordedMatrix> Database::recorded(const std::string& backend, std::
 std::optional<std::vector<TrialRecord>> Database::kept_passed(const TrialKey& key, const std::string& catalogue) {
   if (catalogue.empty()) return std::nullopt;
   const auto kept = impl_->ask(key, db::find_kept);
-  return kept ? db::trials_in(kept->trials, catalogue, impl_->shared_params) : std::nullopt;
+  return kept ? db::trials_in(kept->trials, db::versions_in(catalogue), impl_->shared_params) : std::nullopt;
 }
 
 std::vector<TrialRecord> Database::passed(const TrialKey& key, const std::string& catalogue) {

@@ -119,8 +119,8 @@ bool are_of_same_candidate(const BriefTrial& a, const BriefTrial& b) {
 
 }  // namespace
 
-std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue) {
-  std::map<std::string_view, std::int64_t> versions;
+Versions versions_in(std::string_view catalogue) {
+  Versions versions;
   while (!catalogue.empty()) {
     const auto word = catalogue.substr(0, catalogue.find(' '));
     catalogue.remove_prefix(std::min(catalogue.size(), word.size() + 1));
@@ -128,7 +128,7 @@ std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue)
     const auto digits = word.substr(std::min(word.size(), name.size() + 1));
     std::int64_t version = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), version);
-    versions[name] = version;
+    versions[std::string(name)] = version;
   }
   return versions;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -35,7 +36,8 @@ class ParsedParams {
 bool is_plausible(const TrialRecord& trial);
 
 /// The versions that a format_catalogue() names.
-std::map<std::string_view, std::int64_t> versions_in(std::string_view catalogue);
+using Versions = std::map<std::string, std::int64_t, std::less<>>;
+Versions versions_in(std::string_view catalogue);
 
 /// All but those that were given up.
 void add_trials(const Connection& connection, const std::string& fingerprint, std::int64_t environment,

@@ -1,5 +1,6 @@
 // The members of Database that look after what is kept.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "db/impl.hpp"
@@ -92,16 +93,17 @@ std::vector<std::function<KnownMatrix()>> Database::known(const RecordedPoints& 
   const auto is_of_one = [&](const RecordedEnvironment& environment) {
     return std::ranges::count(points.environments, environment.key, &RecordedEnvironment::key) == 1;
   };
+  const auto versions = std::make_shared<const db::Versions>(db::versions_in(catalogue));
   std::vector<std::function<KnownMatrix()>> known;
   known.reserve(which.size());
   for (std::size_t i = 0; i < which.size(); ++i) {
     const auto layer = environment_of(which[i]).layer;
-    known.emplace_back([this, &points, at = which[i], catalogue, layer, found = std::move(kept[i]),
+    known.emplace_back([this, &points, at = which[i], catalogue, versions, layer, found = std::move(kept[i]),
                         alone = is_of_one(environment_of(which[i]))] {
       const auto& point = points.points[at];
       auto matrix = found ? db::matrix_in(found->described) : std::nullopt;
       auto trials =
-          found && alone ? db::trials_in(found->trials, catalogue, impl_of(layer).shared_params) : std::nullopt;
+          found && alone ? db::trials_in(found->trials, *versions, impl_of(layer).shared_params) : std::nullopt;
       if (!matrix) matrix = matrix_at(points, point);
       if (!trials) return KnownMatrix{std::move(matrix), passed(points.key_of(point), catalogue)};
       for (auto& trial : *trials) trial.layer = layer;

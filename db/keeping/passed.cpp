@@ -102,14 +102,14 @@ std::string bytes_of(const MatrixRecord& matrix) {
   return bytes;
 }
 
-// Calls take(trial) for each of a format at the version that the catalogue names. False where they are damaged.
+// Calls take(trial) for each of a format at the version that is named, as long as it wants more. False where they are
+// damaged.
 template <class Take>
-bool for_each_kept(std::string_view bytes, const std::string& catalogue, const Take& take) {
+bool for_each_kept(std::string_view bytes, const Versions& versions, const Take& take) {
   Reader reader(bytes);
   std::uint64_t order = 0;
   std::uint64_t count = 0;
   if (!reader.read(order) || order != byte_order || !reader.read(count)) return false;
-  const auto versions = versions_in(catalogue);
   FormatHead of_format{};
   TrialHead head{};
   BriefTrial trial;
@@ -126,7 +126,7 @@ bool for_each_kept(std::string_view bytes, const std::string& catalogue, const T
       trial.seconds = head.seconds;
       trial.setup_seconds = head.setup_seconds;
       trial.bytes = head.bytes;
-      take(trial);
+      if (!take(trial)) return true;
     }
   }
   return true;
@@ -135,11 +135,14 @@ bool for_each_kept(std::string_view bytes, const std::string& catalogue, const T
 }  // namespace
 
 // Most parameters are known from other matrices: then none waits for another.
-std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const std::string& catalogue,
+std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const Versions& versions,
                                                   SharedParams& shared) {
   const auto parse = [&] {
     const std::scoped_lock lock(shared.mutex);
-    return for_each_kept(bytes, catalogue, [&](const BriefTrial& trial) { (void)shared.parsed.of(trial.params); });
+    return for_each_kept(bytes, versions, [&](const BriefTrial& trial) {
+      (void)shared.parsed.of(trial.params);
+      return true;
+    });
   };
   for (int attempt = 0; attempt < 2; ++attempt) {
     std::vector<TrialRecord> trials;
@@ -147,10 +150,11 @@ std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const 
     bool all_known = true;
     {
       const std::shared_lock lock(shared.mutex);
-      const bool sound = for_each_kept(bytes, catalogue, [&](const BriefTrial& trial) {
-        const auto* const params = all_known ? shared.parsed.find(trial.params) : nullptr;
+      const bool sound = for_each_kept(bytes, versions, [&](const BriefTrial& trial) {
+        const auto* const params = shared.parsed.find(trial.params);
         all_known = params != nullptr;
         if (all_known) add_if_passed(trial, *params, trials);
+        return all_known;
       });
       if (!sound) return std::nullopt;
     }

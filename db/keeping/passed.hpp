@@ -35,8 +35,8 @@ std::optional<KeptMatrix> find_kept(const Connection& connection, const std::str
                                     std::int64_t environment);
 
 /// What they say, which takes no connection; nothing where they are damaged. Of trials, as find_passed() of a catalogue
-/// that is not empty.
-std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const std::string& catalogue,
+/// that names these versions.
+std::optional<std::vector<TrialRecord>> trials_in(std::string_view bytes, const Versions& versions,
                                                   SharedParams& shared);
 std::optional<MatrixRecord> matrix_in(std::string_view bytes);
 
