@@ -132,6 +132,9 @@ void add_patterns(std::vector<Scenario<T>>& all) {
   all.push_back({"random", matrix_of<T>(2999, 4001, [](std::int64_t i) {
                    return sorted(random_columns(5, i, random_below(4, i, 30), 4001));
                  })});
+  all.push_back({"random over many columns", matrix_of<T>(1999, 2000000, [](std::int64_t i) {
+                   return sorted(random_columns(15, i % 40, random_below(16, i, 13), 2000000));
+                 })});
   all.push_back({"skewed", matrix_of<T>(3000, 9000, [](std::int64_t i) {
                    return sorted(random_columns(6, i, skewed_npr(i), 9000));
                  })});
@@ -182,9 +185,6 @@ void add_sampled(std::vector<Scenario<T>>& all) {
                  })});
   all.push_back({"sampled random", matrix_of<T>(rows, 2000, [](std::int64_t i) {
                    return sorted(random_columns(10, i, random_below(11, i, 13), 2000));
-                 })});
-  all.push_back({"sampled over many columns", matrix_of<T>(rows, 2000000, [](std::int64_t i) {
-                   return sorted(random_columns(15, i % 40, random_below(16, i, 13), 2000000));
                  })});
   all.push_back({"sampled unsorted", matrix_of<T>(rows, 2000, [](std::int64_t i) {
                    return random_columns(12, i, random_below(13, i, 13), 2000);
