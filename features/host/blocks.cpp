@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,30 +15,31 @@ namespace autospmv::host {
 
 namespace {
 
-/// Counts different numbers of one list after the other.
-class DifferentNumbers {
+/// Counts the different block columns of one list of columns after the other.
+class BlockColumns {
  public:
-  /// Different values of to_number(), which is none below 0 and below `bound`, among these.
-  template <class ToNumber>
-  Count count(std::span<const std::int32_t> list, std::int64_t bound, const ToNumber& to_number) {
-    return bound <= most_marked ? count_by_marks(list, bound, to_number) : count_by_hash(list, to_number);
+  /// Of `b` columns each, a constant: to divide by one is to multiply. Of a matrix of so many columns.
+  template <std::int32_t b>
+  Count count(std::span<const std::int32_t> columns, std::int64_t cols) {
+    const auto blocks = static_cast<std::size_t>(cols / b + 1);
+    return blocks <= most_marked ? count_by_marks<b>(columns, blocks) : count_by_hash<b>(columns);
   }
 
  private:
   // They stay in the second-level cache.
-  static constexpr std::int64_t most_marked = std::int64_t{1} << 17;
+  static constexpr std::size_t most_marked = std::size_t{1} << 17;
 
   // With a mark of its own for each list, nothing is cleared after it.
-  template <class ToNumber>
-  Count count_by_marks(std::span<const std::int32_t> list, std::int64_t bound, const ToNumber& to_number) {
-    if (marks_.size() < static_cast<std::size_t>(bound)) marks_.resize(static_cast<std::size_t>(bound), 0);
+  template <std::int32_t b>
+  Count count_by_marks(std::span<const std::int32_t> columns, std::size_t blocks) {
+    if (marks_.size() < blocks) marks_.resize(blocks, 0);
     if (++mark_ == 0) {
       std::ranges::fill(marks_, std::uint16_t{0});
       mark_ = 1;
     }
     Count met = 0;
-    for (const std::int32_t one : list) {
-      auto& mark = marks_[static_cast<std::uint32_t>(to_number(one))];
+    for (const std::int32_t j : columns) {
+      auto& mark = marks_[static_cast<std::uint32_t>(j / b)];
       met += mark != mark_ ? 1 : 0;
       mark = mark_;
     }
@@ -47,23 +47,23 @@ class DifferentNumbers {
   }
 
   // A table no larger than the list asks for: new memory takes longer to get than a sample to read.
-  template <class ToNumber>
-  Count count_by_hash(std::span<const std::int32_t> list, const ToNumber& to_number) {
+  template <std::int32_t b>
+  Count count_by_hash(std::span<const std::int32_t> columns) {
     constexpr std::int32_t none = -1;
-    slots_.assign(std::bit_ceil(2 * list.size() + 1), none);
+    slots_.assign(std::bit_ceil(2 * columns.size() + 1), none);
     const auto mask = slots_.size() - 1;
     Count met = 0;
-    for (const std::int32_t one : list) {
-      const std::int32_t number = to_number(one);
-      auto slot = static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(number))) & mask;
-      while (slots_[slot] != none && slots_[slot] != number) slot = (slot + 1) & mask;
+    for (const std::int32_t j : columns) {
+      const std::int32_t block = j / b;
+      auto slot = static_cast<std::size_t>(mix64(static_cast<std::uint64_t>(block))) & mask;
+      while (slots_[slot] != none && slots_[slot] != block) slot = (slot + 1) & mask;
       if (slots_[slot] == none) ++met;
-      slots_[slot] = number;
+      slots_[slot] = block;
     }
     return met;
   }
 
-  std::vector<std::uint16_t> marks_;  // of each number: of the last list that it was in
+  std::vector<std::uint16_t> marks_;  // of each block: of the last list that it was in
   std::uint16_t mark_ = 0;
   std::vector<std::int32_t> slots_;
 };
@@ -97,7 +97,6 @@ class GroupReader {
   [[nodiscard]] const Sums& sums() const { return sums_; }
 
  private:
-  // By a constant block size: to divide by one is to multiply.
   template <std::size_t... s>
   void read_part(std::int64_t part, std::index_sequence<s...> /*sizes*/) {
     const bool is_of_blocks = ((part == s && (count_blocks<s>(), true)) || ...);
@@ -107,9 +106,8 @@ class GroupReader {
   template <std::size_t s>
   void count_blocks() {
     constexpr std::int32_t b = block_sizes[s];
-    const auto block_of = [](std::int32_t column) { return column / b; };
     for (auto row = first_; row < last_; row += b) {
-      sums_.blocks[s] += blocks_.count(columns_of(row, b), pattern_.cols / b + 1, block_of);
+      sums_.blocks[s] += blocks_.count<b>(columns_of(row, b), pattern_.cols);
     }
   }
 
@@ -132,7 +130,7 @@ class GroupReader {
   Pattern<Offset> pattern_;
   std::int64_t first_ = 0;
   std::int64_t last_ = 0;
-  DifferentNumbers blocks_;
+  BlockColumns blocks_;
   ValueSet diagonals_;
   Sums sums_;
 };
