@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "formats/sliced/storage.hpp"
 
 namespace autospmv::formats {
+
+/// What to say of slices whose columns need more bits.
+Refusal refuse_slices(int column_bits);
 
 namespace host {
 
@@ -30,9 +34,14 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
 /// Offsets from counts, in place; returns the total, which may be past what the offsets can hold.
 std::int64_t scan_chunks(Array<std::int32_t>& chunks);
 
-/// Writes the slots, not encoded, and the lengths. Without room for columns, it leaves them out.
+/// Writes the lengths and the slots, into those arrays that have room for them; refuses what would be lost by so few
+/// bits.
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values);
+std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, EncodedColumns& columns,
+                            EncodedValues<T>& values);
+/// The lengths and the values alone, in full.
+template <class T>
+void fill_values(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<T>& values);
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y);
@@ -46,6 +55,7 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Pla
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream);
 std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream);
+/// Writes the slots, not encoded, and the lengths. Without room for columns, it leaves them out.
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream);

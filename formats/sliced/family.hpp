@@ -20,8 +20,8 @@ class SlicedFormat : public Format<T> {
     if (auto refusal = refuse_combination(params)) return *refusal;
     const auto layout = layout_of(params);
     if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
-    // Of slices of 32 rows in their own order: sorting brings rows together that are further apart.
-    if (auto refusal = refuse_column_bits(features.slice_span_max, layout.column_bits)) return *refusal;
+    const auto span = device.backend == Backend::host ? span_of_sorted(features, layout) : features.slice_span_max;
+    if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
@@ -37,7 +37,7 @@ class SlicedFormat : public Format<T> {
       const double in_order = layout.slice_rows <= 16 ? 2 : 4;
       constexpr double by_windows = 2.5;
       cost.conversion = sorted ? conversion_by_sorting(features) : layout.sort_window > 1 ? by_windows : in_order;
-      if (layout.column_bits < full_column_bits || layout.value_bits == 8) cost.conversion += 1;
+      if (layout.value_bits == 8) cost.conversion += 1;
     }
     return cost;
   }
@@ -84,6 +84,15 @@ class SlicedFormat : public Format<T> {
     const double stored = slots(features, layout);
     if (!layout.keep_lengths) return stored;
     return std::min(stored, static_cast<double>(features.nnz) * std::max(1.0, features.sliced_ell_padding[0]));
+  }
+
+  // Slices of 32 rows in their own order span slice_span_max. Sorting brings rows of a window together, which lie as far
+  // apart as the diagonal runs in it: conversions of what spans more would come to nothing.
+  static std::int64_t span_of_sorted(const Features& features, const SlicedLayout& layout) {
+    if (layout.sort_window <= 1 || features.rows == 0) return features.slice_span_max;
+    const double window = static_cast<double>(std::min(layout.sort_window, features.rows));
+    const double run = window * static_cast<double>(features.cols) / static_cast<double>(features.rows);
+    return std::min(features.cols - 1, features.slice_span_max + static_cast<std::int64_t>(run));
   }
 
   // Each thread has slices of its own, the last of which may hold few rows: of few rows, that is half of what it does.

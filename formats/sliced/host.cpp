@@ -2,11 +2,14 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "core/machine/parallel.hpp"
+#include "features/tally.hpp"
 #include "formats/common/host/host_shares.hpp"
 #include "formats/common/host/pack.hpp"
 #include "formats/common/host/packed_row.hpp"
@@ -49,6 +52,31 @@ bool is_in_groups(const SlicedMatrix<T>& sliced) {
   return sliced.slice_rows > 1 && sliced.layout.threads == 1;
 }
 
+// Columns as their distances from the first one of a slice. Every slot has one, padding too, so that none is looked
+// for.
+template <class Distance>
+struct Distances {
+  const Distance* distances;
+  const std::int32_t* bases;
+
+  [[nodiscard]] AUTOSPMV_INLINE std::int64_t at(std::int64_t slot) const { return distances[slot]; }
+};
+
+template <class Distance>
+AUTOSPMV_INLINE void read_ahead(const Distances<Distance>& columns, std::int64_t slot, std::int64_t count) {
+  formats::read_ahead(columns.distances + slot, count);
+}
+
+// Where the columns of a slice count from.
+template <class T>
+AUTOSPMV_INLINE const T* x_of_slice(const FullColumns& /*columns*/, std::int64_t /*slice*/, const T* x) {
+  return x;
+}
+template <class Distance, class T>
+AUTOSPMV_INLINE const T* x_of_slice(const Distances<Distance>& columns, std::int64_t slice, const T* x) {
+  return x + columns.bases[slice];
+}
+
 // Slots from chunk to chunk of slices that are a single group of lanes: known when compiled, they take a tenth off a
 // product of short rows.
 template <int lanes>
@@ -67,7 +95,7 @@ struct LaneGroup {
   Stride stride;      // slots from chunk to chunk
   const std::int32_t* lengths;
 
-  [[nodiscard]] AUTOSPMV_INLINE std::int32_t column(std::int64_t c, int lane) const {
+  [[nodiscard]] AUTOSPMV_INLINE auto column(std::int64_t c, int lane) const {
     return columns.at(slot + c * stride + lane);
   }
   [[nodiscard]] AUTOSPMV_INLINE T value(std::int64_t c, int lane) const { return values.at(slot + c * stride + lane); }
@@ -177,16 +205,16 @@ class LaneGroups {
   AUTOSPMV_INLINE void multiply_slices(Stride slice_rows, Share slices, Share groups, T alpha, const T* x, T beta,
                                        T* y) {
     for (auto slice = slices.first; slice < slices.last; ++slice) {
-      columns_.open(slice);
+      const auto* const x_of = x_of_slice(columns_, slice, x);
       const std::int64_t chunk = slice_chunks_[slice];
       if constexpr (std::is_same_v<Stride, GroupStride<lanes>>) {
-        multiply_group<ahead>(slice_rows, slice * lanes, chunk * lanes, alpha, x, beta, y);
+        multiply_group<ahead>(slice_rows, slice * lanes, chunk * lanes, alpha, x_of, beta, y);
       } else {
         auto position = slice * slice_rows + groups.first * lanes;
         auto slot = chunk * slice_rows + groups.first * lanes;
         const auto end = std::min(rows_, slice * slice_rows + groups.last * lanes);
         for (; position < end; position += lanes, slot += lanes) {
-          multiply_group<ahead>(slice_rows, position, slot, alpha, x, beta, y);
+          multiply_group<ahead>(slice_rows, position, slot, alpha, x_of, beta, y);
         }
       }
     }
@@ -275,9 +303,9 @@ AUTOSPMV_INLINE void multiply_rows(const SlicedMatrix<T>& sliced, Columns column
     // What is decoded one by one gains nothing from packs.
     RowRuns(firsts, rows)
         .for_each([&](std::int64_t position, std::int64_t first, auto length, auto /*kind*/) AUTOSPMV_INLINE_LAMBDA {
-          columns.open(position);
+          const auto* const x_of = x_of_slice(columns, position, x);
           put(position, row_sum<4, T>(length, [&](std::int64_t k) AUTOSPMV_INLINE_LAMBDA {
-                return values.at(first + k) * x[columns.at(first + k)];
+                return values.at(first + k) * x_of[columns.at(first + k)];
               }));
         });
   }
@@ -288,7 +316,6 @@ template <int threads, class T, class Columns, class Values>
 AUTOSPMV_INLINE void multiply_shared_rows(const SlicedMatrix<T>& sliced, Columns columns, Values values, Share rows,
                                           T alpha, const T* x, T beta, T* y) {
   values.open();
-  columns.open(0);
   const auto stride = sliced.slice_rows * threads;
   const auto product = [&](std::int64_t slot) AUTOSPMV_INLINE_LAMBDA { return values.at(slot) * x[columns.at(slot)]; };
   for (auto position = rows.first; position < std::min(rows.last, sliced.rows); ++position) {
@@ -340,8 +367,8 @@ AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Column
     multiply_slices(sliced, columns, values, slices, groups, alpha, x, beta, y);                                    \
   }
 AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, FullColumns)
-AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, NearColumns<std::uint16_t>)
-AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, NearColumns<std::uint8_t>)
+AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, Distances<std::uint16_t>)
+AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, Distances<std::uint8_t>)
 #undef AUTOSPMV_GROUPS
 
 // How far packs go in a group of lanes of such lengths: as far as most lanes do, and to the end where the padding of
@@ -408,69 +435,94 @@ class WindowSorter {
   std::vector<std::int32_t> ends_;  // of the rows of each length among those that were put in order
 };
 
-// Writes slots, not encoded, and lengths. An array that nobody reads is not there.
-template <class T, class Offset>
+// Whether columns and values can be given back from what is written of them.
+struct Lossless {
+  bool columns = true;
+  bool values = true;
+
+  friend Lossless operator&(Lossless a, Lossless b) { return {a.columns && b.columns, a.values && b.values}; }
+};
+
+// Writes slots and lengths: columns as distances where their type is shorter, values as floats where that loses
+// nothing. An array that nobody reads is not there.
+template <class T, class Offset, class Column, class Value>
 class Filler {
  public:
-  Filler(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<T>& sliced, std::int32_t* columns, T* values)
+  Filler(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<T>& sliced, Column* columns, std::int32_t* bases,
+         Value* values)
       : matrix_(matrix),
         row_ptr_(row_ptr),
         sliced_(sliced),
         columns_(columns),
+        bases_(bases),
         values_(values),
         lengths_(sliced.lengths.data()) {}
 
+  // Before the rows of a slice. Their columns are in a cache when these are written.
+  void open(std::int64_t slice) {
+    if constexpr (is_short) {
+      std::int32_t base = std::numeric_limits<std::int32_t>::max();
+      for (auto position = slice * sliced_.slice_rows; position < (slice + 1) * sliced_.slice_rows; ++position) {
+        const auto row = row_from(position);
+        for (auto k = row.first; k < row.first + row.length; ++k) base = std::min(base, matrix_.col_idx[k]);
+      }
+      bases_[slice] = kept_.base = base < std::numeric_limits<std::int32_t>::max() ? base : 0;
+    }
+  }
+
   // Rows side by side from this position on, chunk after chunk: where each of them ends need not be foreseen.
   template <int lanes>
-  void fill_group(std::int64_t position) const {
+  void fill_group(std::int64_t position) {
     std::array<const std::int32_t*, lanes> columns;
     std::array<const T*, lanes> values;
     std::array<std::int64_t, lanes> lengths;
     const auto slots = slots_of(position);
-    const std::int32_t column_for_empty = slots.chunks > 0 ? this->column_for_empty(slots.slice) : 0;
     constexpr T zero{0};
     for (int lane = 0; lane < lanes; ++lane) {
       const auto row = row_from(position + lane);
       note_length(position + lane, row.length);
       lengths[lane] = row.length;
-      columns[lane] = row.length > 0 ? matrix_.col_idx + row.first : &column_for_empty;
+      columns[lane] = row.length > 0 ? matrix_.col_idx + row.first : &kept_.base;
       values[lane] = row.length > 0 ? matrix_.values + row.first : &zero;
     }
     // What stands in padding is read: the last column of the row, which lies near.
     const auto entry_at = [&](std::int64_t chunk, int lane) {
       return std::min(chunk, std::max<std::int64_t>(lengths[lane] - 1, 0));
     };
+    auto kept = kept_;
     for (std::int64_t chunk = 0; columns_ != nullptr && chunk < slots.chunks; ++chunk) {
       auto* const to = columns_ + slots.first + chunk * sliced_.slice_rows;
-      for (int lane = 0; lane < lanes; ++lane) to[lane] = columns[lane][entry_at(chunk, lane)];
+      for (int lane = 0; lane < lanes; ++lane) to[lane] = kept.shortened(columns[lane][entry_at(chunk, lane)]);
     }
     for (std::int64_t chunk = 0; values_ != nullptr && chunk < slots.chunks; ++chunk) {
       auto* const to = values_ + slots.first + chunk * sliced_.slice_rows;
       for (int lane = 0; lane < lanes; ++lane) {
-        const T value = values[lane][entry_at(chunk, lane)];
-        to[lane] = chunk < lengths[lane] ? value : zero;
+        const Value value = kept.narrowed(values[lane][entry_at(chunk, lane)]);
+        to[lane] = chunk < lengths[lane] ? value : Value{0};
       }
     }
+    for (int lane = 0; lane < lanes && !kept.equal; ++lane) kept.check(values[lane], lengths[lane]);
+    kept.equal = true;
+    kept_ = kept;
   }
 
   // A row by itself.
-  void fill_row(std::int64_t position) const {
+  void fill_row(std::int64_t position) {
     const auto threads = sliced_.layout.threads;
     const auto row = row_from(position);
     note_length(position, row.length);
     const auto slots = slots_of(position);
     const auto padded = slots.chunks * threads;
-    const auto padding = row.length == padded ? 0
-                         : row.length > 0     ? matrix_.col_idx[row.first + row.length - 1]
-                                              : column_for_empty(slots.slice);
+    const auto padding = row.length > 0 ? matrix_.col_idx[row.first + row.length - 1] : kept_.base;
+    auto kept = kept_;
     const auto fill_at = [&](const auto& slot_of) {
       for (std::int64_t k = 0; k < row.length; ++k) {
-        if (columns_ != nullptr) columns_[slot_of(k)] = matrix_.col_idx[row.first + k];
-        if (values_ != nullptr) values_[slot_of(k)] = matrix_.values[row.first + k];
+        if (columns_ != nullptr) columns_[slot_of(k)] = kept.shortened(matrix_.col_idx[row.first + k]);
+        if (values_ != nullptr) values_[slot_of(k)] = kept.narrowed(matrix_.values[row.first + k]);
       }
       for (auto k = row.length; k < padded; ++k) {
-        if (columns_ != nullptr) columns_[slot_of(k)] = padding;
-        if (values_ != nullptr) values_[slot_of(k)] = T{0};
+        if (columns_ != nullptr) columns_[slot_of(k)] = kept.shortened(padding);
+        if (values_ != nullptr) values_[slot_of(k)] = Value{0};
       }
     };
     const auto step = sliced_.slice_rows * threads;
@@ -479,15 +531,47 @@ class Filler {
     } else {
       fill_at([=](std::int64_t k) { return slots.first + k / threads * step + k % threads; });
     }
+    if (!kept.equal) kept.check(matrix_.values + row.first, row.length);
+    kept.equal = true;
+    kept_ = kept;
+  }
+
+  // Of all that was written.
+  [[nodiscard]] Lossless lossless() const {
+    return {!is_short || kept_.farthest <= largest_distance(8 * sizeof(Column)), kept_.exact};
   }
 
  private:
+  static constexpr bool is_short = sizeof(Column) < sizeof(std::int32_t);
+  static constexpr bool is_narrow = sizeof(Value) < sizeof(T);
+
+  // What is written of columns and values, and whether any was lost. Copied while rows are written, of which a compiler
+  // has to believe that they change whatever is not its own.
+  struct Kept {
+    std::int32_t base = 0;
+    std::int32_t farthest = 0;
+    bool exact = true;
+    bool equal = true;  // so far in these rows, NaNs being unequal
+
+    [[nodiscard]] AUTOSPMV_INLINE Column shortened(std::int32_t column) {
+      const auto distance = column - base;
+      if constexpr (is_short) farthest = std::max(farthest, distance);
+      return static_cast<Column>(distance);
+    }
+    [[nodiscard]] AUTOSPMV_INLINE Value narrowed(T value) {
+      const auto narrow = static_cast<Value>(value);
+      if constexpr (is_narrow) equal &= static_cast<T>(narrow) == value;
+      return narrow;
+    }
+    void check(const T* values, std::int64_t count) {
+      exact = exact && std::all_of(values, values + count, [](T value) { return survives_float(value); });
+    }
+  };
   struct Row {
     std::int64_t first;
     std::int64_t length;
   };
   struct Slots {
-    std::int64_t slice;
     std::int64_t first;
     std::int64_t chunks;
   };
@@ -502,15 +586,7 @@ class Filler {
     const auto threads = sliced_.layout.threads;
     const std::int64_t start = sliced_.slice_chunks[static_cast<std::size_t>(slice)];
     const std::int64_t end = sliced_.slice_chunks[static_cast<std::size_t>(slice) + 1];
-    return {slice, (start * sliced_.slice_rows + position % sliced_.slice_rows) * threads, end - start};
-  }
-
-  // What stands in a row without entries must not make a small slice span more columns than its bits hold.
-  [[nodiscard]] std::int32_t column_for_empty(std::int64_t slice) const {
-    if (sliced_.layout.column_bits == full_column_bits) return 0;
-    auto position = slice * sliced_.slice_rows;
-    while (length_at(sliced_, row_ptr_, position) == 0) ++position;
-    return matrix_.col_idx[row_ptr_[row_at(sliced_, position)]];
+    return {(start * sliced_.slice_rows + position % sliced_.slice_rows) * threads, end - start};
   }
 
   void note_length(std::int64_t position, std::int64_t length) const {
@@ -520,10 +596,47 @@ class Filler {
   const CsrView<T>& matrix_;
   const Offset* row_ptr_;
   const SlicedMatrix<T>& sliced_;
-  std::int32_t* columns_;
-  T* values_;
+  Column* columns_;
+  std::int32_t* bases_;
+  Value* values_;
   std::int32_t* lengths_;
+  Kept kept_;
 };
+
+// Each thread fills slices of its own; of a single one, whose columns are not shortened, parts.
+template <class T, class Column, class Value>
+Lossless fill_arrays(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Column* columns, std::int32_t* bases,
+                     Value* values) {
+  const bool one_slice = sliced.layout.slice_rows == 0;
+  return with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    const auto fill_by = [&](auto lanes, const auto& fill_at) {
+      const std::int64_t unit_rows = one_slice ? lanes : sliced.slice_rows;
+      const auto fill_units = [&](Share units) {
+        Filler filler(matrix, row_ptr, sliced, columns, bases, values);
+        for (auto unit = units.first; unit < units.last; ++unit) {
+          if (!one_slice) filler.open(unit);
+          for (auto position = unit * unit_rows; position < (unit + 1) * unit_rows; position += lanes) {
+            fill_at(filler, position);
+          }
+        }
+        return filler.lossless();
+      };
+      return parallel_reduce(sliced.slices * sliced.slice_rows / unit_rows, Lossless{}, fill_units, std::bit_and<>(),
+                             unit_rows);
+    };
+    const auto fill_groups = [&](auto lanes) {
+      return fill_by(lanes, [](auto& filler, std::int64_t position) {
+        filler.template fill_group<decltype(lanes)::value>(position);
+      });
+    };
+    if (!is_in_groups(sliced)) {
+      return fill_by(std::integral_constant<int, 1>{},
+                     [](auto& filler, std::int64_t position) { filler.fill_row(position); });
+    }
+    if (lanes_of(sliced.slice_rows) == most_lanes) return fill_groups(std::integral_constant<int, most_lanes>{});
+    return fill_groups(std::integral_constant<int, least_lanes>{});
+  });
+}
 
 }  // namespace
 
@@ -609,29 +722,40 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values) {
-  const auto positions = sliced.slices * sliced.slice_rows;
-  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    const Filler filler(matrix, row_ptr, sliced, columns.data(), values.data());
-    const auto fill_groups = [&](auto lanes) {
-      parallel_for(
-          positions / lanes, [&](std::int64_t group) { filler.template fill_group<lanes>(group * lanes); }, lanes);
-    };
-    if (!is_in_groups(sliced)) {
-      parallel_for(positions, [&](std::int64_t position) { filler.fill_row(position); });
-    } else if (lanes_of(sliced.slice_rows) == most_lanes) {
-      fill_groups(std::integral_constant<int, most_lanes>{});
-    } else {
-      fill_groups(std::integral_constant<int, least_lanes>{});
+std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, EncodedColumns& columns,
+                            EncodedValues<T>& values) {
+  const auto fill_with = [&](auto* to_columns) {
+    if constexpr (full_value_bits < T >> 32) {
+      if (values.bits == 32) return fill_arrays(matrix, sliced, to_columns, columns.bases.data(), values.narrow.data());
     }
-  });
+    return fill_arrays(matrix, sliced, to_columns, columns.bases.data(), values.full.data());
+  };
+  const auto lossless = columns.bits == 8    ? fill_with(columns.octets.data())
+                        : columns.bits == 16 ? fill_with(columns.words.data())
+                                             : fill_with(columns.full.data());
+  if (!lossless.values) return refuse_encoding(values.bits);
+  if (!lossless.columns) return refuse_slices(columns.bits);
+  return std::nullopt;
+}
+
+template <class T>
+void fill_values(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<T>& values) {
+  fill_arrays(matrix, sliced, static_cast<std::int32_t*>(nullptr), nullptr, values.data());
+}
+
+// As with_columns().
+template <class Body>
+void with_columns_on_host(const EncodedColumns& columns, const Body& body) {
+  if (columns.bits == 8) return body(Distances<std::uint8_t>{columns.octets.data(), columns.bases.data()});
+  if (columns.bits == 16) return body(Distances<std::uint16_t>{columns.words.data(), columns.bases.data()});
+  body(FullColumns{columns.full.data()});
 }
 
 template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) {
   const std::int64_t groups =
       sliced.layout.threads > 1 ? sliced.slice_rows : sliced.slice_rows / lanes_of(sliced.slice_rows);
-  with_columns(sliced.columns, [&](auto columns) {
+  with_columns_on_host(sliced.columns, [&](auto columns) {
     with_values(sliced.values, [&](auto values) {
       if (sliced.layout.slice_rows == 0) {
         parallel_region(sliced.slots + sliced.rows, [&](int thread, int threads) {
@@ -649,12 +773,13 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) 
   });
 }
 
-#define AUTOSPMV_SLICED(T)                                                                                \
-  template std::vector<std::int64_t> equal_parts(const CsrView<T>&, std::int64_t);                        \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, std::span<const std::int64_t>); \
-  template Array<std::int32_t> sort_rows(const CsrView<T>&);                                              \
-  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);                                        \
-  template void fill(const CsrView<T>&, SlicedMatrix<T>&, Array<std::int32_t>&, Array<T>&);               \
+#define AUTOSPMV_SLICED(T)                                                                                       \
+  template std::vector<std::int64_t> equal_parts(const CsrView<T>&, std::int64_t);                               \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&, std::int64_t, std::span<const std::int64_t>);        \
+  template Array<std::int32_t> sort_rows(const CsrView<T>&);                                                     \
+  template void count_chunks(const CsrView<T>&, SlicedMatrix<T>&);                                               \
+  template std::optional<Refusal> fill(const CsrView<T>&, SlicedMatrix<T>&, EncodedColumns&, EncodedValues<T>&); \
+  template void fill_values(const CsrView<T>&, SlicedMatrix<T>&, Array<T>&);                                     \
   template void multiply(const SlicedMatrix<T>&, T, const T*, T, T*);
 AUTOSPMV_SLICED(float)
 AUTOSPMV_SLICED(double)

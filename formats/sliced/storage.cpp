@@ -60,14 +60,65 @@ std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place pl
 }
 
 template <class T>
-void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
-          Place place, Stream stream) {
+void fill_values(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
+                 Place place, Stream stream) {
   on_backend(
-      place, [&] { host::fill(matrix, sliced, columns, values); },
+      place, [&] { host::fill_values(matrix, sliced, values); },
       [&] { cuda_steps::fill(matrix, sliced, columns, values, stream); });
 }
 
+// In one pass: the host writes slots in their bits.
+template <class T>
+std::optional<Refusal> fill_on_host(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
+  const auto slots = static_cast<std::size_t>(sliced.slots);
+  auto& columns = sliced.columns;
+  columns.bits = sliced.layout.column_bits;
+  if (columns.bits == full_column_bits) columns.full = Array<std::int32_t>(slots, Place{});
+  if (columns.bits == 16) columns.words = Array<std::uint16_t>(slots, Place{});
+  if (columns.bits == 8) columns.octets = Array<std::uint8_t>(slots, Place{});
+  if (columns.bits < full_column_bits) {
+    columns.bases = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices), Place{});
+  }
+  const int value_bits = value_bits_of<T>(sliced.layout.value_bits);
+  const bool is_looked_up = value_bits == 8;
+  EncodedValues<T> values;
+  values.bits = is_looked_up ? full_value_bits<T> : value_bits;
+  if (value_bits == 0 && !encode_one_value(values, matrix)) return refuse_encoding(value_bits);
+  if (values.in_full()) {
+    values.full = Array<T>(slots, Place{});
+  } else if (value_bits > 0) {
+    values.narrow = Array<float>(slots, Place{});
+  }
+  if (auto refusal = host::fill(matrix, sliced, columns, values)) return refusal;
+  if (!is_looked_up) {
+    sliced.values = std::move(values);
+  } else if (!encode(sliced.values, std::move(values.full), value_bits, nullptr, {})) {
+    return refuse_encoding(value_bits);
+  }
+  return std::nullopt;
+}
+
+// Slots that are written are encoded after.
+template <class T>
+std::optional<Refusal> fill_on_cuda(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place, Stream stream) {
+  const auto& layout = sliced.layout;
+  Array<std::int32_t> columns(static_cast<std::size_t>(sliced.slots), place);
+  Array<T> values(static_cast<std::size_t>(sliced.slots), place);
+  cuda_steps::fill(matrix, sliced, columns, values, stream);
+  const int value_bits = value_bits_of<T>(layout.value_bits);
+  if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
+  const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
+  if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
+    return refuse_slices(layout.column_bits);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Refusal refuse_slices(int column_bits) {
+  return {"columns: a slice spans more than " + std::to_string(column_bits) + " bits"};
+}
 
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device) {
@@ -88,19 +139,10 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
   if (layout.keep_lengths || (device.backend == Backend::host && sliced.slice_rows > 1)) {
     sliced.lengths = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices * sliced.slice_rows), device);
   }
-  Array<std::int32_t> columns(static_cast<std::size_t>(slots), device);
-  const int value_bits = value_bits_of<T>(layout.value_bits);
-  const bool knows_value = value_bits == 0 && device.backend == Backend::host;
-  if (knows_value && !encode_one_value(sliced.values, matrix)) return refuse_encoding(value_bits);
-  Array<T> values(knows_value ? 0 : static_cast<std::size_t>(slots), device);
-  fill(matrix, sliced, columns, values, device, stream);
-  if (!knows_value && !encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) {
-    return refuse_encoding(value_bits);
-  }
-  const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
-  if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
-    return Refusal{"columns: a slice spans more than " + std::to_string(layout.column_bits) + " bits"};
-  }
+  auto refusal = on_backend(
+      device, [&] { return fill_on_host(matrix, sliced); },
+      [&] { return fill_on_cuda(matrix, sliced, device, stream); });
+  if (refusal) return *std::move(refusal);
   synchronize(device, stream);
   return sliced;
 }
@@ -115,7 +157,7 @@ bool SlicedMatrix<T>::refresh(const CsrView<T>& matrix, Place place, Stream stre
     again = Array<std::int32_t>(static_cast<std::size_t>(slots), place);
   auto& full = columns.bits < 32 ? again : columns.full;
   return refill_values(values, static_cast<std::size_t>(slots), full.data(), place, stream,
-                       [&](Array<T>& to, Stream on) { fill(matrix, *this, full, to, place, on); });
+                       [&](Array<T>& to, Stream on) { fill_values(matrix, *this, full, to, place, on); });
 }
 
 template <class T>

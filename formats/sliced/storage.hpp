@@ -11,8 +11,8 @@
 //
 // Padding never takes part in a product: its column is -1, or the row's length ends before it. On the host it is the
 // length that does, and a column of the slice stands in padding, so that packs of lanes may read x there. Columns and
-// values may be stored in fewer bits (formats/common/encoding/encoding.hpp): 16-bit columns count from the smallest of
-// the slice, 8-bit ones from the smallest of the chunk.
+// values may be stored in fewer bits (formats/common/encoding/encoding.hpp): shorter columns count from the smallest of
+// the slice.
 #pragma once
 
 #include <cstdint>

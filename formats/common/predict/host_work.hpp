@@ -76,7 +76,7 @@ inline double conversion_by_sorting(const Features& features) {
 
 /// Giving so many slots back from so few bits.
 inline double work_of_decoding(double slots, std::int64_t column_bits, std::int64_t value_bits) {
-  return slots * ((column_bits < full_column_bits ? 0.14 : 0) + (value_bits == 8 ? 0.38 : 0));
+  return slots * ((column_bits < full_column_bits ? 0.03 : 0) + (value_bits == 8 ? 0.38 : 0));
 }
 
 }  // namespace autospmv::formats
