@@ -14,10 +14,11 @@ namespace autospmv {
 
 namespace {
 
-// More than these say little new: of recorded trials, 6 choose as well as 12 and 20 on the device that they were made
+// More than these say little new: of recorded trials, 8 choose as well as 12 and 20 on the device that they were made
 // on. But where a format by some parameters is slow on it, only a matrix like few others may have shown that: of
-// another device, 12 reach 0.02 more than 6.
+// another device, 12 reach 0.02 more than 6. To read one takes as long as several products of a small matrix.
 constexpr std::size_t most_neighbours = 12;
+constexpr double own_for_siblings = 1.5;  ///< one of the same device says as much as so many
 
 // A few megabytes.
 constexpr std::size_t most_prefetched = 500;
@@ -85,6 +86,11 @@ bool History<T>::is_sibling(std::size_t matrix) const {
 }
 
 template <class T>
+double History<T>::counts(std::size_t matrix) const {
+  return is_sibling(matrix) ? 1 : own_for_siblings;
+}
+
+template <class T>
 void History<T>::standardize() {
   const auto count = static_cast<double>(std::max<std::size_t>(1, matrices()));
   Position squares{};
@@ -137,11 +143,12 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
   std::ranges::make_heap(others, further);
   read_nearest(others);
-  for (; !others.empty() && near.neighbours_.size() < most_neighbours; others.pop_back()) {
+  for (double counted = 0; !others.empty() && counted < most_neighbours; others.pop_back()) {
     std::ranges::pop_heap(others, further);
     const auto& neighbour = others.back();
     const auto& known = past(neighbour.matrix);
     if (known.ratios.empty()) continue;
+    counted += counts(neighbour.matrix);
     near.neighbours_.push_back(neighbour);
     near.neighbours_.back().label = known.label;
     near.neighbours_.back().device = points_.environments[points_.points[neighbour.matrix].environment].key.device;
@@ -182,7 +189,10 @@ void History<T>::read_nearest(const std::vector<Predictor::Neighbour>& others) c
   std::vector<Predictor::Neighbour> nearest(std::min(most_neighbours, others.size()));
   std::ranges::partial_sort_copy(others, nearest, [](const auto& a, const auto& b) { return further(b, a); });
   std::vector<std::size_t> unread;
+  double counted = 0;
   for (const auto& neighbour : nearest) {
+    if (counted >= most_neighbours) break;
+    counted += counts(neighbour.matrix);
     if (!past_.contains(neighbour.matrix)) unread.push_back(neighbour.matrix);
   }
   if (unread.empty()) return;

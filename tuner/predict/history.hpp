@@ -94,6 +94,8 @@ class History : public std::enable_shared_from_this<History<T>> {
   [[nodiscard]] std::vector<Predictor::Neighbour> others_than(const Position& here, const Fingerprint& pattern,
                                                               const Weights& weights) const;
   [[nodiscard]] bool is_sibling(std::size_t matrix) const;
+  /// How many of the neighbours that are enough it stands for.
+  [[nodiscard]] double counts(std::size_t matrix) const;
   [[nodiscard]] ReadMatrix read(std::size_t matrix, KnownMatrix known) const;
   static void take_order_only(std::vector<ReadRatio>& ratios);
   static void add_siblings(std::vector<Predictor::FormatSums>& own, std::vector<Predictor::FormatSums>& of_siblings);
