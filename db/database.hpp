@@ -264,7 +264,8 @@ class Database : Uncopied {
   std::optional<std::string> state_of_layers();
 
   /// Keeps what matrix_at() and passed() say of each matrix in one piece, from which it is read many times as fast by
-  /// whoever names a catalogue: for a file that others will read.
+  /// whoever names a catalogue: for a file that others will read. Who next asks for points() makes them anew of all
+  /// trials, and they are kept.
   void keep_passed();
 
   /// What was fitted to the trials of a device, by name; empty where nothing was. Numbers of a file that anybody may

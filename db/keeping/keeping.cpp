@@ -57,7 +57,10 @@ RecordedPoints Database::points(const std::string& backend, const std::string& t
 }
 
 void Database::keep_passed() {
-  impl_->attempt_write([](Connection& connection) { db::keep_passed(connection); });
+  impl_->attempt_write([](Connection& connection) {
+    db::forget_points(connection);
+    db::keep_passed(connection);
+  });
 }
 
 std::optional<MatrixRecord> Database::matrix_at(const RecordedPoints& points, const RecordedPoint& point) {

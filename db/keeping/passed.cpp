@@ -186,7 +186,6 @@ std::optional<MatrixRecord> matrix_in(std::string_view bytes) {
 }
 
 void keep_passed(const Connection& connection) {
-  Statement(connection, "DELETE FROM passed").run();
   const auto newest = newest_trial(connection);
   Statement insertion(connection,
                       "INSERT INTO passed (matrix, environment, upto, described, trials) "

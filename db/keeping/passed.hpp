@@ -21,7 +21,7 @@ struct SharedParams {
   ParsedParams parsed;
 };
 
-/// Keeps what read_matrix() and find_passed() say of all matrices.
+/// Keeps what read_matrix() and find_passed() say of all matrices. Nothing is kept yet.
 void keep_passed(const Connection& connection);
 
 /// The bytes that are kept of a matrix.

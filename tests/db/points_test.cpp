@@ -88,6 +88,21 @@ TEST_F(Points, AreMadeOnceOfManyTrials) {
       4);
 }
 
+TEST_F(Points, AreKeptOfTheLastTrialsTooForThoseWhoReadTheFile) {
+  add(*Database::open(file_, no_warnings()), 1, 1500);
+  EXPECT_EQ(ask_again().size(), 1U);
+  add(*Database::open(file_, no_warnings()), 2, 3);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ask_again().size(), 2U);
+    EXPECT_EQ(made_, 1) << "of three trials nothing is kept";
+  }
+  Database::open(file_, no_warnings())->keep_passed();
+  EXPECT_EQ(ask_again().size(), 2U);
+  EXPECT_EQ(made_, 2);
+  EXPECT_EQ(ask_again().size(), 2U);
+  EXPECT_EQ(made_, 0);
+}
+
 TEST_F(Points, OfAnotherWayAreMadeAgain) {
   add(*Database::open(file_, no_warnings()), 7, 1500);
   EXPECT_EQ(ask_again()["7 a cpu"], 7);

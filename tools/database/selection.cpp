@@ -19,12 +19,12 @@ std::shared_ptr<Database> open_to_change(const Options& options) {
 }
 
 void prepare(Database& database) {
+  database.keep_passed();
   for (const auto backend : {Backend::host, Backend::cuda}) {
     const std::string name(name_of(backend));
     (void)database.points(name, std::string(value_type_name<float>()), point_maker<float>());
     (void)database.points(name, std::string(value_type_name<double>()), point_maker<double>());
   }
-  database.keep_passed();
 }
 
 std::vector<Selection> selections_of(const Options& options) {
