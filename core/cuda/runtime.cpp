@@ -2,11 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <source_location>
 #include <string>
+#include <vector>
 
 #include "core/cuda/check.hpp"
 #include "core/error.hpp"
@@ -232,14 +234,6 @@ void trim(int ordinal) {
   check(cudaMemPoolTrimTo(state.pool, 0));
 }
 
-void copy(void* to, const void* from, std::size_t bytes, Stream stream) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.handle));
-}
-
-void fill(void* to, int byte, std::size_t bytes, Stream stream) {
-  check(cudaMemsetAsync(to, byte, bytes, stream.handle));
-}
-
 namespace {
 
 // Of type cudaMemoryTypeUnregistered where CUDA does not know the pointer.
@@ -253,7 +247,71 @@ cudaPointerAttributes attributes_of(const void* pointer) {
   return attributes;
 }
 
+// Memory of the host that a device writes to by itself, one piece a thread at a time. Kept as long as the process
+// lives, likewise.
+class PinnedPieces {
+ public:
+  static constexpr std::size_t bytes = 16 << 10;
+
+  static PinnedPieces& get() {
+    static auto& one = *new PinnedPieces();
+    return one;
+  }
+  // nullptr where there is none.
+  void* take() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) {
+      free_.reserve(made_ + 1);  // giving it back takes no memory
+      void* piece = nullptr;
+      const int mode = relax_capture();  // that of others is none of its business
+      const auto made = cudaHostAlloc(&piece, bytes, cudaHostAllocPortable);
+      restore_capture(mode);
+      if (made == cudaSuccess) {
+        ++made_;
+        return piece;
+      }
+      ignore(cudaGetLastError());
+      return nullptr;
+    }
+    auto* const piece = free_.back();
+    free_.pop_back();
+    return piece;
+  }
+  void give_back(void* piece) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(piece);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<void*> free_;
+  std::size_t made_ = 0;
+};
+
+// A copy into pageable memory keeps whoever else asks anything of the device waiting until all that comes before it in
+// its stream is done.
+bool copy_through_pinned(void* to, const void* from, std::size_t bytes, Stream stream) {
+  if (attributes_of(to).type != cudaMemoryTypeUnregistered) return false;
+  auto* const piece = PinnedPieces::get().take();
+  if (piece == nullptr) return false;
+  auto status = cudaMemcpyAsync(piece, from, bytes, cudaMemcpyDefault, stream.handle);
+  if (status == cudaSuccess) status = cudaStreamSynchronize(stream.handle);
+  if (status == cudaSuccess) std::memcpy(to, piece, bytes);
+  PinnedPieces::get().give_back(piece);
+  check(status);
+  return true;
+}
+
 }  // namespace
+
+void copy(void* to, const void* from, std::size_t bytes, Stream stream) {
+  if (bytes <= PinnedPieces::bytes && copy_through_pinned(to, from, bytes, stream)) return;
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.handle));
+}
+
+void fill(void* to, int byte, std::size_t bytes, Stream stream) {
+  check(cudaMemsetAsync(to, byte, bytes, stream.handle));
+}
 
 int device_of(const void* pointer) {
   const auto attributes = attributes_of(pointer);

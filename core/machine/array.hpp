@@ -66,6 +66,7 @@ class Array {
   /// A copy of host or device elements at `place`, complete when this returns.
   static Array copy_of(std::span<const T> source, Place place) {
     Array array(source.size(), place);
+    if (source.empty()) return array;
     array.assign(source, setup_stream(place));
     synchronize(place, setup_stream(place));
     return array;
