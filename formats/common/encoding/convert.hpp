@@ -1,6 +1,8 @@
 // The steps of encoding that depend on where the arrays lie.
 #pragma once
 
+#include <span>
+
 #include "formats/common/encoding/encoding.hpp"
 
 namespace autospmv::formats {
@@ -12,14 +14,18 @@ struct DistinctValues {
   bool zero = false;  ///< whether +0.0 is among them
 };
 
+/// Sorted by pattern from +0.0 on; empty where there are too many.
+template <class T>
+std::vector<T> dictionary_of(DistinctValues distinct);
+
 // Each encoder returns whether every slot came through.
 namespace host {
 template <class T>
-DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns);
-bool narrow(const Array<double>& values, Array<float>& narrowed);
+DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns);
+bool narrow(std::span<const double> values, Array<float>& narrowed);
 /// `table` holds the dictionary, of `entries` values from +0.0 on; every value is in it.
 template <class T>
-void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices);
+void index(std::span<const T> values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices);
 template <class Distance>
 bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
              Array<std::int32_t>& bases);
@@ -27,10 +33,12 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
 
 namespace cuda_steps {
 template <class T>
-DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream);
-bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream);
+DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream);
+bool narrow(std::span<const double> values, Array<float>& narrowed, Stream stream);
+/// `table` is the dictionary, of `entries` values, in the memory of the device.
 template <class T>
-void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices, Stream stream);
+void index(std::span<const T> values, const Array<T>& table, std::size_t entries, Array<std::uint8_t>& indices,
+           Stream stream);
 template <class Distance>
 bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
              Array<std::int32_t>& bases, Stream stream);

@@ -17,7 +17,7 @@ namespace autospmv::formats {
 namespace host {
 
 template <class T>
-DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns) {
+DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns) {
   const auto size = static_cast<std::int64_t>(values.size());
   const auto read = [&](Share share) {
     ValueSet distinct;
@@ -35,7 +35,7 @@ DistinctValues distinct_values(const Array<T>& values, const std::int32_t* colum
   return {set.patterns(), set.over_cap(), set.has_zero()};
 }
 
-bool narrow(const Array<double>& values, Array<float>& narrowed) {
+bool narrow(std::span<const double> values, Array<float>& narrowed) {
   std::atomic<bool> exact{true};
   parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
     const auto slot = static_cast<std::size_t>(i);
@@ -46,7 +46,7 @@ bool narrow(const Array<double>& values, Array<float>& narrowed) {
 }
 
 template <class T>
-void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices) {
+void index(std::span<const T> values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices) {
   // Sorted by pattern from the first entry on.
   const auto less = [](T a, T b) { return bits_of(a) < bits_of(b); };
   parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
@@ -83,14 +83,31 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
 
 }  // namespace host
 
+template <class T>
+std::vector<T> dictionary_of(DistinctValues distinct) {
+  if (distinct.too_many || distinct.patterns.size() > static_cast<std::size_t>(largest_dictionary)) return {};
+  std::sort(distinct.patterns.begin(), distinct.patterns.end());
+  std::vector<T> dictionary{T{0}};
+  for (const auto pattern : distinct.patterns) dictionary.push_back(value_of_bits<T>(pattern));
+  return dictionary;
+}
+
 namespace {
 
-// Where the arrays lie decides which of two functions runs; the steps are the same.
+// Values that lie at a place, those of slots whose column is negative left out.
 template <class T>
-DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream) {
+struct Slots {
+  std::span<const T> values;
+  const std::int32_t* columns;
+  Place place;
+};
+
+// Where they lie decides which of two functions runs; the steps are the same.
+template <class T>
+DistinctValues distinct_values(const Slots<T>& slots, [[maybe_unused]] Stream stream) {
   return on_backend(
-      values.place(), [&] { return host::distinct_values(values, columns); },
-      [&] { return cuda_steps::distinct_values(values, columns, stream); });
+      slots.place, [&] { return host::distinct_values(slots.values, slots.columns); },
+      [&] { return cuda_steps::distinct_values(slots.values, slots.columns, slots.place, stream); });
 }
 
 // Pageable memory has been read when this returns.
@@ -101,48 +118,53 @@ void store(Array<T>& table, const std::vector<T>& values, Place place, Stream st
 }
 
 template <class T>
-bool encode_constant(EncodedValues<T>& encoded, const Array<T>& values, const std::int32_t* columns, Stream stream) {
-  const auto distinct = distinct_values(values, columns, stream);
+bool encode_constant(EncodedValues<T>& encoded, const Slots<T>& slots, Stream stream) {
+  const auto distinct = distinct_values(slots, stream);
   const auto count = distinct.patterns.size() + (distinct.zero ? 1 : 0);
   if (distinct.too_many || count > 1) return false;
   const auto pattern = distinct.patterns.empty() ? std::uint64_t{0} : distinct.patterns.front();
-  store(encoded.table, {value_of_bits<T>(pattern)}, values.place(), stream);
+  store(encoded.table, {value_of_bits<T>(pattern)}, slots.place, stream);
   return true;
 }
 
 template <class T>
-bool encode_dictionary(EncodedValues<T>& encoded, const Array<T>& values, const std::int32_t* columns, Stream stream) {
-  auto distinct = distinct_values(values, columns, stream);
-  if (distinct.too_many || distinct.patterns.size() > static_cast<std::size_t>(largest_dictionary)) return false;
-  std::sort(distinct.patterns.begin(), distinct.patterns.end());
-  std::vector<T> dictionary{T{0}};
-  for (const auto pattern : distinct.patterns) dictionary.push_back(value_of_bits<T>(pattern));
-  encoded.indices = Array<std::uint8_t>(values.size(), values.place());
-  on_backend(
-      values.place(), [&] { host::index(values, dictionary, encoded.indices); },
-      [&] { cuda_steps::index(values, dictionary, encoded.indices, stream); });
+bool encode_dictionary(EncodedValues<T>& encoded, const Slots<T>& slots, Stream stream) {
+  auto dictionary = dictionary_of<T>(distinct_values(slots, stream));
+  if (dictionary.empty()) return false;
+  const auto entries = dictionary.size();
+  encoded.indices = Array<std::uint8_t>(slots.values.size(), slots.place);
+  if (slots.place.backend == Backend::host) host::index(slots.values, dictionary, encoded.indices);
   // Other values may need more of them, in the same place.
   dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
-  store(encoded.table, dictionary, values.place(), stream);
+  store(encoded.table, dictionary, slots.place, stream);
+  if constexpr (built_with_cuda) {
+    if (slots.place.backend == Backend::cuda) {
+      cuda_steps::index(slots.values, encoded.table, entries, encoded.indices, stream);
+    }
+  }
   return true;
 }
 
-bool encode_narrow(EncodedValues<double>& encoded, const Array<double>& values, Stream stream) {
-  encoded.narrow = Array<float>(values.size(), values.place());
+bool encode_narrow(EncodedValues<double>& encoded, const Slots<double>& slots, [[maybe_unused]] Stream stream) {
+  encoded.narrow = Array<float>(slots.values.size(), slots.place);
   return on_backend(
-      values.place(), [&] { return host::narrow(values, encoded.narrow); },
-      [&] { return cuda_steps::narrow(values, encoded.narrow, stream); });
+      slots.place, [&] { return host::narrow(slots.values, encoded.narrow); },
+      [&] { return cuda_steps::narrow(slots.values, encoded.narrow, stream); });
 }
 
+// False, with nothing stored, where that would lose any.
 template <class T>
-bool encode_as(EncodedValues<T>& encoded, const Array<T>& values, int bits, const std::int32_t* columns,
-               Stream stream) {
-  if (bits == 0) return encode_constant(encoded, values, columns, stream);
-  if (bits == 8) return encode_dictionary(encoded, values, columns, stream);
+bool encode_as(EncodedValues<T>& encoded, const Slots<T>& slots, int bits, Stream stream) {
+  encoded = {};
+  encoded.bits = bits;
+  bool fits = false;
+  if (bits == 0) fits = encode_constant(encoded, slots, stream);
+  if (bits == 8) fits = encode_dictionary(encoded, slots, stream);
   if constexpr (full_value_bits < T >> 32) {
-    if (bits == 32) return encode_narrow(encoded, values, stream);
+    if (bits == 32) fits = encode_narrow(encoded, slots, stream);
   }
-  return false;
+  if (!fits) encoded = {};
+  return fits;
 }
 
 template <class Distance>
@@ -160,15 +182,19 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
 
 template <class T>
 bool encode(EncodedValues<T>& encoded, Array<T> values, int bits, const std::int32_t* columns, Stream stream) {
-  encoded = {};
-  encoded.bits = bits;
   if (bits == full_value_bits<T>) {
+    encoded = {};
     encoded.full = std::move(values);
     return true;
   }
-  if (encode_as(encoded, values, bits, columns, stream)) return true;
-  encoded = {};
-  return false;
+  return encode_as(encoded, Slots<T>{values.span(), columns, values.place()}, bits, stream);
+}
+
+template <class T>
+bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place, Stream stream) {
+  if (bits == full_value_bits<T>) return true;
+  const std::span values(matrix.values, static_cast<std::size_t>(matrix.nnz));
+  return encode_as(encoded, Slots<T>{values, nullptr, place}, bits, stream);
 }
 
 template <class T>
@@ -232,9 +258,11 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
   return bits == 32;
 }
 
-#define AUTOSPMV_ENCODING(T)                                                           \
-  template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream); \
-  template bool encode_one_value(EncodedValues<T>&, const CsrView<T>&);                \
+#define AUTOSPMV_ENCODING(T)                                                                \
+  template std::vector<T> dictionary_of(DistinctValues);                                    \
+  template bool encode_values_of(const CsrView<T>&, EncodedValues<T>&, int, Place, Stream); \
+  template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream);      \
+  template bool encode_one_value(EncodedValues<T>&, const CsrView<T>&);                     \
   template bool replace_values(EncodedValues<T>&, Array<T>, const std::int32_t*, Stream);
 AUTOSPMV_ENCODING(float)
 AUTOSPMV_ENCODING(double)

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "core/cuda/algorithms.hpp"
@@ -69,7 +71,7 @@ __global__ void __launch_bounds__(default_block)
   }
 }
 
-// blockDim.x threads a unit, a warp or several: once for its smallest column, once to write.
+// blockDim.x threads a unit, a part of a warp, a warp or several: once for its smallest column, once to write.
 template <class Distance>
 __global__ void __launch_bounds__(default_block)
     shorten_kernel(const std::int32_t* columns, SlotUnits units, Distance* distances, std::int32_t* bases,
@@ -78,11 +80,10 @@ __global__ void __launch_bounds__(default_block)
   constexpr int in_flight = 8;
   __shared__ unsigned base_of_warp[default_block / warp_size];
   const auto unit = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  // Units of many warps have a block of their own, so that all of it leaves here or none.
-  if (unit >= units.count) return;
   const int warps = static_cast<int>(blockDim.x) / warp_size;
-  const auto first = units.first_slot(unit) + threadIdx.x;
-  const auto last = units.first_slot(unit + 1);
+  const bool is_unit = unit < units.count;
+  const auto first = is_unit ? units.first_slot(unit) + threadIdx.x : 0;
+  const auto last = is_unit ? units.first_slot(unit + 1) : 0;
   // Calls body(slot, column), with the loads of several slots under way together.
   const auto for_each_slot = [&](const auto& body) {
     for (auto slot = first; slot < last; slot += in_flight * blockDim.x) {
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(default_block)
   unsigned base = 0x7fffffffU;
   for_each_slot([&](std::int64_t, std::int32_t column) { base = min(base, static_cast<unsigned>(column)); });
   __syncwarp();
-  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+  for (int distance = min(warp_size, static_cast<int>(blockDim.x)) / 2; distance > 0; distance /= 2) {
     base = min(base, __shfl_xor_sync(cuda::all_lanes, base, distance));
   }
   if (warps > 1) {
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(default_block)
     __syncthreads();
     for (int warp = 0; warp < warps; ++warp) base = min(base, base_of_warp[warp]);
   }
-  if (threadIdx.x == 0) bases[unit] = static_cast<std::int32_t>(base);
+  if (is_unit && threadIdx.x == 0) bases[unit] = static_cast<std::int32_t>(base);
   bool far = false;
   for_each_slot([&](std::int64_t slot, std::int32_t column) {
     const unsigned distance = column < 0 ? padding : static_cast<unsigned>(column) - base;
@@ -128,8 +129,7 @@ Array<std::int32_t> cleared_flag(Place place, Stream stream) {
 }  // namespace
 
 template <class T>
-DistinctValues distinct_values(const Array<T>& values, const std::int32_t* columns, Stream stream) {
-  const auto place = values.place();
+DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream) {
   Array<Distinct> counted(1, place);
   fill_bytes(counted.data(), 0, sizeof(Distinct), place, stream);
   const auto slots = static_cast<std::int64_t>(values.size());
@@ -148,8 +148,8 @@ DistinctValues distinct_values(const Array<T>& values, const std::int32_t* colum
   return result;
 }
 
-bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream) {
-  auto lossy = cleared_flag(values.place(), stream);
+bool narrow(std::span<const double> values, Array<float>& narrowed, Stream stream) {
+  auto lossy = cleared_flag(narrowed.place(), stream);
   const auto slots = static_cast<std::int64_t>(values.size());
   narrow_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, narrowed.data(),
                                                                             lossy.data());
@@ -158,12 +158,11 @@ bool narrow(const Array<double>& values, Array<float>& narrowed, Stream stream) 
 }
 
 template <class T>
-void index(const Array<T>& values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices, Stream stream) {
-  Array<T> entries(dictionary.size(), values.place());
-  entries.assign(dictionary, stream);
+void index(std::span<const T> values, const Array<T>& table, std::size_t entries, Array<std::uint8_t>& indices,
+           Stream stream) {
   const auto slots = static_cast<std::int64_t>(values.size());
-  index_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(
-      values.data(), slots, entries.data(), static_cast<int>(dictionary.size()), indices.data());
+  index_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, table.data(),
+                                                                           static_cast<int>(entries), indices.data());
   cuda::check_launch();
 }
 
@@ -172,10 +171,14 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
              Array<std::int32_t>& bases, Stream stream) {
   auto too_far = cleared_flag(columns.place(), stream);
   if (units.count > 0) {
-    // A warp has a batch or two of the slots of most units; where they are many more, a block has.
+    // A warp has a batch or two of the slots of most units; where they are many more, a block has, and where they are
+    // as few as the entries of a row, a part of a warp.
     constexpr std::int64_t many = 32 * warp_size;
-    const bool wide = static_cast<std::int64_t>(columns.size()) > many * units.count;
-    const dim3 block = wide ? dim3(default_block) : dim3(warp_size, default_block / warp_size);
+    constexpr unsigned fewest_threads = 4;
+    const auto of_unit = static_cast<std::int64_t>(columns.size()) / units.count;
+    const auto threads =
+        std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(of_unit, fewest_threads, warp_size)));
+    const dim3 block = of_unit > many ? dim3(default_block) : dim3(threads, default_block / threads);
     shorten_kernel<<<cuda::grid_for(units.count, static_cast<int>(block.y)), block, 0, stream.handle>>>(
         columns.data(), units, distances.data(), bases.data(), too_far.data());
     cuda::check_launch();
@@ -183,10 +186,10 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
   return cuda::read(too_far.data(), stream) == 0;
 }
 
-template DistinctValues distinct_values(const Array<float>&, const std::int32_t*, Stream);
-template DistinctValues distinct_values(const Array<double>&, const std::int32_t*, Stream);
-template void index(const Array<float>&, const std::vector<float>&, Array<std::uint8_t>&, Stream);
-template void index(const Array<double>&, const std::vector<double>&, Array<std::uint8_t>&, Stream);
+template DistinctValues distinct_values(std::span<const float>, const std::int32_t*, Place, Stream);
+template DistinctValues distinct_values(std::span<const double>, const std::int32_t*, Place, Stream);
+template void index(std::span<const float>, const Array<float>&, std::size_t, Array<std::uint8_t>&, Stream);
+template void index(std::span<const double>, const Array<double>&, std::size_t, Array<std::uint8_t>&, Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint16_t>&, Array<std::int32_t>&,
                       Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint8_t>&, Array<std::int32_t>&, Stream);

@@ -92,12 +92,7 @@ template <class T, class Fill>
 /// setup stream.
 template <class T>
 [[nodiscard]] bool encode_values_of(const CsrView<T>& matrix, EncodedValues<T>& encoded, int bits, Place place,
-                                    Stream stream) {
-  if (bits == full_value_bits<T>) return true;
-  Array<T> values(static_cast<std::size_t>(matrix.nnz), place);
-  copy_bytes(values.data(), matrix.values, static_cast<std::size_t>(values.bytes()), place, stream);
-  return encode(encoded, std::move(values), bits, nullptr, stream);
-}
+                                    Stream stream);
 
 /// Takes other values of the same matrix; false where they need more bits. In the order of any stream.
 template <class T>
