@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -51,19 +53,19 @@ T sum_of_lanes(const PackedEll<T>& ell, std::int64_t group, int first, int last,
   return sum;
 }
 
-}  // namespace
-
 template <class T>
 std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layout) {
   std::vector<LongRow> found;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       const auto length = row_length(row_ptr, row);
-      if (layout.is_long(length)) found.push_back({static_cast<std::int32_t>(row), length});
+      if (layout.is_long(length)) found.push_back(LongRow::of(layout, row, length));
     }
   });
   return found;
 }
+
+}  // namespace
 
 template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout) {
@@ -88,15 +90,17 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout) {
   for (auto& of_window : packing.first_group.span()) {
     packing.groups += std::exchange(of_window, static_cast<std::int32_t>(packing.groups));
   }
+  packing.long_rows = find_long_rows(matrix, layout);
   return packing;
 }
 
 template <class T>
-void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_group, const Packing& packing,
-                  PackedEll<T>& ell) {
+void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell) {
   const auto lanes = ell.row_of_lane.span();
-  for (std::size_t group = 0; group < row_of_group.size(); ++group) {
-    std::fill_n(lanes.begin() + static_cast<std::ptrdiff_t>(group * group_lanes), group_lanes, row_of_group[group]);
+  for (const auto& row : ell.long_rows) {
+    std::fill_n(lanes.begin() + row.first_group * group_lanes, std::int64_t{row.groups} * group_lanes, row.row);
+    auto* const parts = ell.part_of_group.data() + row.first_group;
+    std::iota(parts, parts + row.groups, 0);
   }
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
@@ -146,7 +150,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y) {
       ell.layout.group_slots());
   for (const auto& row : ell.long_rows) {
     const T sum = parallel_reduce(
-        row.groups(ell.layout), T{0},
+        row.groups, T{0},
         [&](Share share) {
           T part = 0;
           for (auto group = share.first; group < share.last; ++group) {
@@ -168,25 +172,7 @@ namespace {
 struct LongPlan {
   std::vector<LongRow> rows;
   std::vector<LongBlock> blocks;
-  std::vector<std::int32_t> row_of_group;   // -1 for groups that fill a block up
-  std::vector<std::int32_t> part_of_group;  // 0 for those
-
-  // From the first free group on.
-  void add(LongRow row, const Layout& layout) {
-    row.first_group = groups();
-    rows.push_back(row);
-    for (std::int64_t part = 0; part < row.groups(layout); ++part) {
-      row_of_group.push_back(row.row);
-      part_of_group.push_back(static_cast<std::int32_t>(part));
-    }
-  }
-
-  void fill_up(std::int64_t groups) {
-    row_of_group.resize(static_cast<std::size_t>(groups), -1);
-    part_of_group.resize(static_cast<std::size_t>(groups), 0);
-  }
-
-  [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(row_of_group.size()); }
+  std::int64_t groups = 0;  // those included that fill blocks up
 
   [[nodiscard]] bool shares_rows() const {
     return std::any_of(blocks.begin(), blocks.end(), [](const LongBlock& block) { return block.parts > 1; });
@@ -198,42 +184,42 @@ int steps_of_parts(const std::vector<LongRow>& rows, const Layout& layout, const
   constexpr std::int64_t blocks_of_multiprocessor = 4;
   std::int64_t rounds = 0;
   for (const auto& row : rows) {
-    const auto of_row = row.groups(layout) / layout.warps();
+    const auto of_row = row.groups / layout.warps();
     if (of_row > most_steps) rounds += of_row;
   }
   const auto blocks = blocks_of_multiprocessor * std::max(1, device.multiprocessors);
   return static_cast<int>(std::clamp<std::int64_t>(rounds / blocks, 1, most_steps));
 }
 
-LongPlan plan_long_rows(const std::vector<LongRow>& rows, const Layout& layout, const Device& device) {
+LongPlan plan_long_rows(std::vector<LongRow> rows, const Layout& layout, const Device& device) {
   LongPlan plan;
   const std::int64_t warps = layout.warps();
   const std::int64_t steps_of_part = steps_of_parts(rows, layout, device);
-  for (const auto& row : rows) {
-    const auto steps = row.groups(layout) / warps;
-    if (steps < 2) continue;
-    const auto first_group = plan.groups();
-    plan.add(row, layout);
+  const auto in_one_block = [&](const LongRow& row) { return row.groups < 2 * warps; };
+  const auto first_short = std::stable_partition(rows.begin(), rows.end(), std::not_fn(in_one_block));
+  for (auto row = rows.begin(); row != first_short; ++row) {
+    row->first_group = plan.groups;
+    plan.groups += row->groups;
+    const auto steps = row->groups / warps;
     const auto of_block = steps <= most_steps ? steps : steps_of_part;
     const auto first_block = static_cast<std::int32_t>(plan.blocks.size());
     for (std::int64_t step = 0; step < steps; step += of_block) {
-      plan.blocks.push_back({.first_group = static_cast<std::int32_t>(first_group + step * warps),
+      plan.blocks.push_back({.first_group = static_cast<std::int32_t>(row->first_group + step * warps),
                              .steps = static_cast<std::int32_t>(std::min(of_block, steps - step)),
                              .parts = static_cast<std::int32_t>((steps + of_block - 1) / of_block),
                              .first_block = first_block});
     }
   }
-  const auto first_packed = plan.groups();
+  const auto first_packed = plan.groups;
   Packer packer{.size = warps};
-  for (const auto& row : rows) {
-    if (row.groups(layout) / warps >= 2) continue;
-    plan.fill_up(first_packed + packer.place(row.groups(layout)));
-    plan.add(row, layout);
+  for (auto row = first_short; row != rows.end(); ++row) {
+    row->first_group = first_packed + packer.place(row->groups);
   }
-  plan.fill_up(first_packed + packer.units() * warps);
   for (std::int64_t block = 0; block < packer.units(); ++block) {
     plan.blocks.push_back({.first_group = static_cast<std::int32_t>(first_packed + block * warps)});
   }
+  plan.groups += packer.units() * warps;
+  plan.rows = std::move(rows);
   return plan;
 }
 
@@ -257,22 +243,18 @@ template <class T>
 void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] Stream stream, PackedEll<T>& ell) {
   const auto& layout = ell.layout;
   const Place place = device;
-  auto plan = plan_long_rows(on_backend(
-                                 place, [&] { return host::find_long_rows(matrix, layout); },
-                                 [&] { return device::find_long_rows(matrix, layout, place, stream); }),
-                             layout, device);
-  const auto packing = on_backend(
+  auto packing = on_backend(
       place, [&] { return host::pack(matrix, layout); }, [&] { return device::pack(matrix, layout, place, stream); });
-  const auto long_groups = plan.groups();
-  ell.groups = long_groups + packing.groups;
+  auto plan = plan_long_rows(std::move(packing.long_rows), layout, device);
+  ell.groups = plan.groups + packing.groups;
   ell.long_rows = std::move(plan.rows);
-  ell.part_of_group = Array<std::int32_t>::copy_of(plan.part_of_group, place);
+  ell.part_of_group = Array<std::int32_t>(static_cast<std::size_t>(plan.groups), place);
   ell.row_of_lane = Array<std::int32_t>(static_cast<std::size_t>(ell.groups * group_lanes), place);
+  fill_bytes(ell.part_of_group.data(), 0, static_cast<std::size_t>(ell.part_of_group.bytes()), place, stream);
   fill_bytes(ell.row_of_lane.data(), 0xff, static_cast<std::size_t>(ell.row_of_lane.bytes()), place, stream);
-  const auto row_of_group = Array<std::int32_t>::copy_of(plan.row_of_group, place);
   on_backend(
-      place, [&] { host::assign_lanes(matrix, row_of_group, packing, ell); },
-      [&] { device::assign_lanes(matrix, row_of_group, packing, ell, stream); });
+      place, [&] { host::assign_lanes(matrix, packing, ell); },
+      [&] { device::assign_lanes(matrix, packing, ell, stream); });
   if (device.backend == Backend::host) return;
   ell.long_blocks = Array<LongBlock>::copy_of(plan.blocks, place);
   if (!plan.shares_rows()) return;
@@ -280,9 +262,24 @@ void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] St
       place, [count = plan.blocks.size(), place] { return make_part_sums<T>(count, place, setup_stream(place)); });
 }
 
+// In full, then in the bits of the layout, which on the host are all.
+template <class T>
+Fit store_on_host(const CsrView<T>& matrix, PackedEll<T>& ell) {
+  const auto slots = static_cast<std::size_t>(ell.slots());
+  Array<std::int32_t> columns(slots, Place{});
+  Array<T> values(slots, Place{});
+  host::fill(matrix, ell, columns, values);
+  if (!encode(ell.values, std::move(values), value_bits_of<T>(ell.layout.value_bits), columns.data(), {})) {
+    return Fit::not_values;
+  }
+  const SlotUnits groups{.count = ell.groups, .width = ell.layout.group_slots()};
+  return encode(ell.columns, std::move(columns), ell.layout.column_bits, groups, {}) ? Fit::all : Fit::not_columns;
+}
+
 template <class T>
 Result<PackedEll<T>> build(const CsrView<T>& matrix, const Layout& layout, const Device& device) {
   const DeviceScope scope(device);
+  const Place place = device;
   const auto stream = setup_stream(device);
   PackedEll<T> ell;
   ell.rows = matrix.rows;
@@ -294,17 +291,12 @@ Result<PackedEll<T>> build(const CsrView<T>& matrix, const Layout& layout, const
   if (auto refusal = refuse_allocation(packed_bytes<T>(layout, static_cast<double>(ell.groups)), matrix, device)) {
     return *refusal;
   }
-  const auto slots = static_cast<std::size_t>(ell.slots());
-  Array<std::int32_t> columns(slots, device);
-  Array<T> values(slots, device);
-  fill(matrix, ell, columns, values, device, stream);
-  const int value_bits = value_bits_of<T>(layout.value_bits);
-  if (!encode(ell.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
-  if (!encode(ell.columns, std::move(columns), layout.column_bits, {.count = ell.groups, .width = layout.group_slots()},
-              stream)) {
+  const auto fit = on_backend(
+      place, [&] { return store_on_host(matrix, ell); }, [&] { return device::store(matrix, ell, place, stream); });
+  if (fit == Fit::not_values) return refuse_encoding(value_bits_of<T>(layout.value_bits));
+  if (fit == Fit::not_columns) {
     return Refusal{"columns: a group spans more than " + std::to_string(layout.column_bits) + " bits"};
   }
-  synchronize(device, stream);
   return ell;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
@@ -6,6 +7,7 @@
 #include "core/cuda/early.cuh"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
+#include "formats/common/encoding/writers.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
 #include "formats/common/kernels/kernel.cuh"
@@ -17,6 +19,8 @@ namespace autospmv::formats::ell_packed::device {
 
 namespace {
 
+using namespace formats::device;
+
 constexpr int most_threads = 256;
 constexpr int most_warps_of_block = most_threads / cuda::warp_size;
 
@@ -24,33 +28,24 @@ constexpr int most_warps_of_block = most_threads / cuda::warp_size;
 // the next for want of registers.
 constexpr int resident_blocks(int entries) { return entries <= 4 ? 8 : 4; }
 
-template <class Offset>
-__global__ void flag_long_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::uint8_t* flags) {
-  const auto row = cuda::global_thread();
-  if (row < rows) flags[row] = layout.is_long(row_length(row_ptr, row)) ? 1 : 0;
-}
-
-template <class Offset>
-__global__ void lengths_kernel(const Offset* row_ptr, const std::int32_t* rows, std::int64_t count,
-                               std::int64_t* lengths) {
-  const auto i = cuda::global_thread();
-  if (i < count) lengths[i] = row_length(row_ptr, rows[i]);
-}
-
-// A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes.
+// A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes. Long rows are
+// counted.
 template <class Offset>
 __global__ void pack_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::int64_t windows,
-                            std::int32_t* lane_of_row, std::int32_t* groups) {
+                            std::int32_t* lane_of_row, std::int32_t* groups, std::int32_t* long_rows,
+                            std::int32_t* all_long_rows) {
   const auto window = cuda::global_thread() / cuda::warp_size;
   if (window > windows) return;
   const int lane = lane_of_thread();
   Packer packer;
+  int long_count = 0;
   const auto last = min(static_cast<long long>(rows), static_cast<long long>((window + 1) * window_rows));
   for (auto first = window * window_rows; first < last; first += cuda::warp_size) {
     const auto row = first + lane;
     const auto length = row < last ? row_length(row_ptr, row) : 0;
-    const bool packed = row < last && !layout.is_long(length);
-    const int lanes = packed ? layout.lanes_of(length) : 0;
+    const bool is_long = layout.is_long(length);
+    const int lanes = row < last && !is_long ? layout.lanes_of(length) : 0;
+    long_count += __popc(__ballot_sync(cuda::all_lanes, is_long));
     std::int64_t mine = -1;
     for (int other = 0; other < cuda::warp_size; ++other) {
       const int of_other = __shfl_sync(cuda::all_lanes, lanes, other);
@@ -60,12 +55,42 @@ __global__ void pack_kernel(const Offset* row_ptr, std::int64_t rows, Layout lay
     }
     if (row < last) lane_of_row[row] = static_cast<std::int32_t>(mine);
   }
-  if (lane == 0) groups[window] = static_cast<std::int32_t>(packer.units());
+  if (lane > 0) return;
+  groups[window] = static_cast<std::int32_t>(packer.units());
+  long_rows[window] = long_count;
+  if (long_count > 0) atomicAdd(all_long_rows, long_count);
 }
 
-__global__ void assign_long_kernel(const std::int32_t* row_of_group, std::int64_t lanes, std::int32_t* row_of_lane) {
-  const auto lane = cuda::global_thread();
-  if (lane < lanes) row_of_lane[lane] = row_of_group[lane / group_lanes];
+// A warp a window, whose long rows come after so many others.
+template <class Offset>
+__global__ void list_long_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, std::int64_t windows,
+                                 const std::int32_t* before, LongRow* found) {
+  const auto window = cuda::global_thread() / cuda::warp_size;
+  if (window >= windows) return;
+  const int lane = lane_of_thread();
+  std::int64_t next = before[window];
+  if (next == before[window + 1]) return;
+  const auto last = min(static_cast<long long>(rows), static_cast<long long>((window + 1) * window_rows));
+  for (auto first = window * window_rows; first < last; first += cuda::warp_size) {
+    const auto row = first + lane;
+    const auto length = row < last ? row_length(row_ptr, row) : 0;
+    const unsigned are_long = __ballot_sync(cuda::all_lanes, layout.is_long(length));
+    if (layout.is_long(length)) {
+      found[next + __popc(are_long & ((1U << lane) - 1))] = LongRow::of(layout, row, length);
+    }
+    next += __popc(are_long);
+  }
+}
+
+// A block a row.
+__global__ void assign_long_kernel(const LongRow* rows, std::int32_t* row_of_lane, std::int32_t* part_of_group) {
+  const auto row = rows[blockIdx.x];
+  for (std::int64_t lane = threadIdx.x; lane < std::int64_t{row.groups} * group_lanes; lane += blockDim.x) {
+    row_of_lane[row.first_group * group_lanes + lane] = row.row;
+    if (lane % group_lanes == 0) {
+      part_of_group[row.first_group + lane / group_lanes] = static_cast<std::int32_t>(lane / group_lanes);
+    }
+  }
 }
 
 template <class Offset>
@@ -78,11 +103,11 @@ __global__ void assign_kernel(const Offset* row_ptr, std::int64_t rows, Layout l
   for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::int32_t>(row);
 }
 
-// A thread a lane.
-template <class T, class Offset>
+// A thread a lane, a warp a group.
+template <class T, class Offset, class Columns, class Values>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, Layout layout, std::int64_t groups,
                             std::int64_t long_groups, const std::int32_t* part_of_group,
-                            const std::int32_t* row_of_lane, std::int32_t* columns, T* values) {
+                            const std::int32_t* row_of_lane, Columns columns, Values values) {
   const auto group = cuda::global_thread() / group_lanes;
   if (group >= groups) return;
   const int lane = lane_of_thread();
@@ -92,17 +117,32 @@ __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, Layout lay
   const std::int64_t length = row < 0 ? 0 : row_length(row_ptr, row);
   Deal deal{.count = lanes.count()};
   if (row >= 0 && group < long_groups) deal = Deal::of_long_row(layout, length, part_of_group[group]);
+  const auto entry_of = [&](int at) { return deal.entry + at * deal.count + (lane - lanes.first); };
+  const auto column_of = [&](std::int64_t entry) { return entry < length ? matrix.col_idx[source + entry] : -1; };
+  const auto value_of = [&](std::int64_t entry) { return entry < length ? matrix.values[source + entry] : T{0}; };
+  if constexpr (finds_base<Columns>) {
+    unsigned least = no_column;
+    for (int at = 0; at < layout.entries; ++at) least = min(least, static_cast<unsigned>(column_of(entry_of(at))));
+    columns.open(group, least);
+  }
   for (int at = 0; at < layout.entries; at += 2) {
     const auto slot = group * layout.group_slots() + slot_of(lane, at);
-    const auto first = deal.entry + at * deal.count + (lane - lanes.first);
-    const auto second = first + deal.count;
-    if (columns != nullptr) {
-      *reinterpret_cast<Two<std::int32_t>*>(columns + slot) = {first < length ? matrix.col_idx[source + first] : -1,
-                                                               second < length ? matrix.col_idx[source + second] : -1};
-    }
-    *reinterpret_cast<Two<T>*>(values + slot) = {first < length ? matrix.values[source + first] : T{0},
-                                                 second < length ? matrix.values[source + second] : T{0}};
+    const auto first = entry_of(at);
+    const auto second = entry_of(at + 1);
+    columns.put_two(slot, column_of(first), column_of(second));
+    values.put_two(slot, value_of(first), value_of(second));
   }
+}
+
+template <class T, class Columns, class Values>
+void launch_fill(const CsrView<T>& matrix, const PackedEll<T>& ell, const Columns& columns, const Values& values,
+                 Stream stream) {
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, stream.handle>>>(
+        matrix, row_ptr, ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(), ell.row_of_lane.data(),
+        columns, values);
+  });
+  cuda::check_launch();
 }
 
 // What kernels read besides columns and values, by value; first what all threads need.
@@ -230,52 +270,44 @@ __global__ void __launch_bounds__(most_threads, resident_blocks(entries))
 }  // namespace
 
 template <class T>
-std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream) {
-  Array<std::uint8_t> flags(static_cast<std::size_t>(matrix.rows), place);
-  Array<std::int32_t> positions(static_cast<std::size_t>(matrix.rows), place);
-  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    flag_long_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                             layout, flags.data());
-  });
-  cuda::check_launch();
-  const auto count = cuda::flagged_positions(flags.data(), matrix.rows, positions.data(), place, stream);
-  std::vector<LongRow> found(static_cast<std::size_t>(count));
-  if (count == 0) return found;
-  Array<std::int64_t> lengths(static_cast<std::size_t>(count), place);
-  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    lengths_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(row_ptr, positions.data(), count,
-                                                                                     lengths.data());
-  });
-  cuda::check_launch();
-  std::vector<std::int32_t> rows(found.size());
-  copy_bytes(rows.data(), positions.data(), rows.size() * sizeof(std::int32_t), place, stream);
-  const auto of_rows = lengths.to_vector();
-  for (std::size_t i = 0; i < found.size(); ++i) found[i] = {.row = rows[i], .length = of_rows[i]};
-  return found;
-}
-
-template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream) {
   const auto windows = windows_of(matrix.rows);
+  const auto count = windows + 1;
+  // Behind the groups of all windows how many long rows there are, and behind that those of each window.
   Packing packing{.lane_of_row = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place),
-                  .first_group = Array<std::int32_t>(static_cast<std::size_t>(windows) + 1, place)};
+                  .first_group = Array<std::int32_t>(static_cast<std::size_t>(2 * count + 1), place)};
+  auto* const groups = packing.first_group.data();
+  auto* const all_long_rows = groups + count;
+  auto* const long_rows = all_long_rows + 1;
+  fill_bytes(all_long_rows, 0, sizeof(std::int32_t), place, stream);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    pack_kernel<<<cuda::grid_for((windows + 1) * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
-        row_ptr, matrix.rows, layout, windows, packing.lane_of_row.data(), packing.first_group.data());
+    pack_kernel<<<cuda::grid_for(count * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, matrix.rows, layout, windows, packing.lane_of_row.data(), groups, long_rows, all_long_rows);
   });
   cuda::check_launch();
-  cuda::exclusive_scan(packing.first_group.data(), packing.first_group.data(), windows + 1, place, stream);
-  packing.groups = cuda::read(packing.first_group.data() + windows, stream);
+  cuda::exclusive_scan(groups, groups, count, place, stream);
+  std::array<std::int32_t, 2> totals{};
+  copy_bytes(totals.data(), groups + windows, sizeof totals, place, stream);
+  synchronize(place, stream);
+  packing.groups = totals[0];
+  if (totals[1] == 0) return packing;
+  cuda::exclusive_scan(long_rows, long_rows, count, place, stream);
+  Array<LongRow> found(static_cast<std::size_t>(totals[1]), place);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    list_long_kernel<<<cuda::grid_for(windows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+        row_ptr, matrix.rows, layout, windows, long_rows, found.data());
+  });
+  cuda::check_launch();
+  packing.long_rows = found.to_vector();
   return packing;
 }
 
 template <class T>
-void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_group, const Packing& packing,
-                  PackedEll<T>& ell, Stream stream) {
-  if (!row_of_group.empty()) {
-    const auto lanes = ell.long_groups() * group_lanes;
-    assign_long_kernel<<<cuda::grid_for(lanes), cuda::default_block, 0, stream.handle>>>(row_of_group.data(), lanes,
-                                                                                         ell.row_of_lane.data());
+void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell, Stream stream) {
+  if (!ell.long_rows.empty()) {
+    const auto rows = Array<LongRow>::copy_of(ell.long_rows, ell.row_of_lane.place());
+    assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, stream.handle>>>(
+        rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
     cuda::check_launch();
   }
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
@@ -289,12 +321,24 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_gr
 template <class T>
 void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream) {
-  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, stream.handle>>>(
-        matrix, row_ptr, ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(), ell.row_of_lane.data(),
-        columns.data(), values.data());
-  });
-  cuda::check_launch();
+  const FullWriter<T> of_values{values.data()};
+  if (columns.empty()) return launch_fill(matrix, ell, NoWriter{}, of_values, stream);
+  launch_fill(matrix, ell, FullWriter<std::int32_t>{columns.data()}, of_values, stream);
+}
+
+template <class T>
+Fit store(const CsrView<T>& matrix, PackedEll<T>& ell, Place place, Stream stream) {
+  Array<Misfits> misfits(1, place);
+  fill_bytes(misfits.data(), 0, sizeof(Misfits), place, stream);
+  const int value_bits = value_bits_of<T>(ell.layout.value_bits);
+  const bool fits = with_value_writer(
+      ell.values, matrix, ell.slots(), value_bits, misfits.data(), place, stream, [&](const auto& values) {
+        with_column_writer(ell.columns, ell.slots(), ell.groups, ell.layout.column_bits, misfits.data(), place,
+                           [&](const auto& columns) { launch_fill(matrix, ell, columns, values, stream); });
+      });
+  if (!fits) return Fit::not_values;
+  const auto found = misfits.to_vector().front();
+  return found.values != 0 ? Fit::not_values : found.columns != 0 ? Fit::not_columns : Fit::all;
 }
 
 template <class T>
@@ -329,11 +373,11 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream
   ell.parts->use(stream, [&](PartSums<T>& parts) { launch({parts.sums.data(), parts.finished.data()}); });
 }
 
-#define AUTOSPMV_PACKED_ELL(T)                                                                                      \
-  template std::vector<LongRow> find_long_rows(const CsrView<T>&, const Layout&, Place, Stream);                    \
-  template Packing pack(const CsrView<T>&, const Layout&, Place, Stream);                                           \
-  template void assign_lanes(const CsrView<T>&, const Array<std::int32_t>&, const Packing&, PackedEll<T>&, Stream); \
-  template void fill(const CsrView<T>&, const PackedEll<T>&, Array<std::int32_t>&, Array<T>&, Stream);              \
+#define AUTOSPMV_PACKED_ELL(T)                                                                         \
+  template Packing pack(const CsrView<T>&, const Layout&, Place, Stream);                              \
+  template void assign_lanes(const CsrView<T>&, const Packing&, PackedEll<T>&, Stream);                \
+  template void fill(const CsrView<T>&, const PackedEll<T>&, Array<std::int32_t>&, Array<T>&, Stream); \
+  template Fit store(const CsrView<T>&, PackedEll<T>&, Place, Stream);                                 \
   template void multiply(const PackedEll<T>&, T, const T*, T, T*, Stream);
 AUTOSPMV_PACKED_ELL(float)
 AUTOSPMV_PACKED_ELL(double)

@@ -83,14 +83,18 @@ AUTOSPMV_HD inline int slot_of(int lane, int at) { return at / 2 * 2 * group_lan
 /// Finds places for rows one after the other: none lies in two units of `size`.
 struct Packer {
   std::int64_t size = group_lanes;
-  std::int64_t next = 0;
+  std::int64_t unit = 0;  ///< where the last row lies, and how much of it is taken
+  std::int64_t taken = 0;
 
   AUTOSPMV_HD std::int64_t place(std::int64_t count) {
-    if (next % size + count > size) next = (next / size + 1) * size;
-    next += count;
-    return next - count;
+    if (taken + count > size) {
+      ++unit;
+      taken = 0;
+    }
+    taken += count;
+    return unit * size + taken - count;
   }
-  [[nodiscard]] AUTOSPMV_HD std::int64_t units() const { return (next + size - 1) / size; }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t units() const { return taken > 0 ? unit + 1 : 0; }
 };
 
 /// CUDA: what a block of threads has of long rows: `steps` groups for each of its warps, one after another. Either all
@@ -105,13 +109,14 @@ struct LongBlock {
 /// A row of several groups in turn: rounds of so many, among whose lanes the entries of a round are dealt out.
 struct LongRow {
   std::int32_t row = 0;
-  std::int64_t length = 0;
+  std::int32_t groups = 0;
   std::int64_t first_group = 0;
 
-  [[nodiscard]] std::int64_t groups(const Layout& layout) const {
+  [[nodiscard]] static AUTOSPMV_HD LongRow of(const Layout& layout, std::int64_t row, std::int64_t length) {
     const auto of_round = layout.groups_of_round(length);
     const auto slots = of_round * layout.group_slots();
-    return (length + slots - 1) / slots * of_round;
+    return {.row = static_cast<std::int32_t>(row),
+            .groups = static_cast<std::int32_t>((length + slots - 1) / slots * of_round)};
   }
 };
 
@@ -147,20 +152,21 @@ struct Packing {
   Array<std::int32_t> lane_of_row;
   Array<std::int32_t> first_group;  ///< of each window, among those of short rows
   std::int64_t groups = 0;
+  std::vector<LongRow> long_rows = {};  ///< with their lengths, in the order of the rows
 };
+
+/// Whether columns and values take no more bits than they were to.
+enum class Fit : std::uint8_t { all, not_columns, not_values };
 
 // The steps of a conversion that depend on where it happens.
 
 namespace host {
-/// With the rows and their lengths.
-template <class T>
-std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layout);
 template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout);
-/// Sets the rows of the lanes of long rows' groups, and of those that rows were packed into.
+/// Sets the rows of the lanes of long rows' groups, which parts of them these are, and the rows of those lanes that
+/// rows were packed into.
 template <class T>
-void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_group, const Packing& packing,
-                  PackedEll<T>& ell);
+void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell);
 /// Writes every slot, of the columns only where there is an array for them.
 template <class T>
 void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values);
@@ -170,15 +176,15 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y);
 
 namespace device {
 template <class T>
-std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream);
-template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream);
 template <class T>
-void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& row_of_group, const Packing& packing,
-                  PackedEll<T>& ell, Stream stream);
+void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell, Stream stream);
 template <class T>
 void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream);
+/// Makes room for all slots and writes them in the bits of the layout; complete when it returns.
+template <class T>
+Fit store(const CsrView<T>& matrix, PackedEll<T>& ell, Place place, Stream stream);
 template <class T>
 void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream);
 }  // namespace device

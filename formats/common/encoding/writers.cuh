@@ -1,0 +1,158 @@
+// Writers, by value in a kernel: what a conversion stores a slot with, in as few bytes as are kept in the end, so that
+// neither columns nor values are written in full first. The counterparts of the readers in encoding.hpp.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/cuda/threads.cuh"
+#include "core/machine/array.hpp"
+#include "core/search.hpp"
+#include "features/tally.hpp"
+#include "formats/common/encoding/convert.hpp"
+#include "formats/common/encoding/encoding.hpp"
+
+namespace autospmv::formats::device {
+
+/// What did not fit while slots were written.
+struct Misfits {
+  std::int32_t columns = 0;
+  std::int32_t values = 0;
+};
+
+template <class V>
+struct FullWriter {
+  V* to;
+
+  __device__ void put_two(std::int64_t slot, V first, V second) const {
+    *reinterpret_cast<Two<V>*>(to + slot) = {first, second};
+  }
+};
+
+/// Where there is nothing to store: one value, or columns that are there already.
+struct NoWriter {
+  template <class V>
+  __device__ void put_two(std::int64_t /*slot*/, V /*first*/, V /*second*/) const {}
+};
+
+struct NarrowWriter {
+  float* to;
+  Misfits* misfits;
+
+  __device__ void put_two(std::int64_t slot, double first, double second) const {
+    if (!survives_float(first) || !survives_float(second)) misfits->values = 1;
+    *reinterpret_cast<Two<float>*>(to + slot) = {static_cast<float>(first), static_cast<float>(second)};
+  }
+};
+
+/// Every value is in the dictionary, which is sorted by pattern.
+template <class T>
+struct DictionaryWriter {
+  std::uint8_t* to;
+  const T* table;
+  int entries;
+
+  [[nodiscard]] __device__ std::uint8_t index_of(T value) const {
+    const auto bits = bits_of(value);
+    const auto at = partition_point(0, entries - 1, [&](int entry) { return bits_of(load_x(table + entry)) < bits; });
+    return static_cast<std::uint8_t>(at);
+  }
+  __device__ void put_two(std::int64_t slot, T first, T second) const {
+    *reinterpret_cast<Two<std::uint8_t>*>(to + slot) = {index_of(first), index_of(second)};
+  }
+};
+
+/// A warp writes a unit, whose smallest column it finds first.
+template <class Distance>
+struct NearWriter {
+  Distance* to;
+  std::int32_t* bases;
+  Misfits* misfits;
+  unsigned base = 0;
+
+  /// `least` is the smallest column that the lane will write, as an unsigned number.
+  __device__ void open(std::int64_t unit, unsigned least) {
+    for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
+      least = min(least, __shfl_xor_sync(cuda::all_lanes, least, distance));
+    }
+    base = least;
+    if (threadIdx.x % cuda::warp_size == 0) bases[unit] = static_cast<std::int32_t>(base);
+  }
+  [[nodiscard]] __device__ Distance distance_of(std::int32_t column) const {
+    constexpr auto padding = std::numeric_limits<Distance>::max();
+    if (column < 0) return padding;
+    const unsigned distance = static_cast<unsigned>(column) - base;
+    if (distance >= padding) misfits->columns = 1;
+    return static_cast<Distance>(distance);
+  }
+  __device__ void put_two(std::int64_t slot, std::int32_t first, std::int32_t second) const {
+    *reinterpret_cast<Two<Distance>*>(to + slot) = {distance_of(first), distance_of(second)};
+  }
+};
+
+template <class Writer>
+inline constexpr bool finds_base = requires(Writer writer) {
+  writer.open(0, 0U);
+};
+/// That of a unit without columns.
+inline constexpr unsigned no_column = 0x7fffffffU;
+
+/// Makes room for so many slots of so many bits, and calls body(writer) for the values of the matrix; false where they
+/// need more bits.
+template <class T, class Body>
+[[nodiscard]] bool with_value_writer(EncodedValues<T>& encoded, const CsrView<T>& matrix, std::int64_t slots, int bits,
+                                     Misfits* misfits, Place place, Stream stream, const Body& body) {
+  const auto count = static_cast<std::size_t>(slots);
+  if (bits == 0) {
+    if (!encode_values_of(matrix, encoded, bits, place, stream)) return false;
+    body(NoWriter{});
+    return true;
+  }
+  encoded = {};
+  encoded.bits = bits;
+  if (bits == 8) {
+    const std::span values(matrix.values, static_cast<std::size_t>(matrix.nnz));
+    auto dictionary = dictionary_of<T>(cuda_steps::distinct_values(values, nullptr, place, stream));
+    if (dictionary.empty()) return false;
+    const auto entries = static_cast<int>(dictionary.size());
+    // Other values may need more of them, in the same place.
+    dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
+    encoded.table = Array<T>(dictionary.size(), place);
+    encoded.table.assign(dictionary, stream);
+    encoded.indices = Array<std::uint8_t>(count, place);
+    body(DictionaryWriter<T>{encoded.indices.data(), encoded.table.data(), entries});
+    return true;
+  }
+  if constexpr (full_value_bits < T >> 32) {
+    if (bits == 32) {
+      encoded.narrow = Array<float>(count, place);
+      body(NarrowWriter{encoded.narrow.data(), misfits});
+      return true;
+    }
+  }
+  encoded.full = Array<T>(count, place);
+  body(FullWriter<T>{encoded.full.data()});
+  return true;
+}
+
+/// The same for columns in so many units.
+template <class Body>
+void with_column_writer(EncodedColumns& encoded, std::int64_t slots, std::int64_t units, int bits, Misfits* misfits,
+                        Place place, const Body& body) {
+  const auto count = static_cast<std::size_t>(slots);
+  encoded = {};
+  encoded.bits = bits;
+  if (bits < full_column_bits) encoded.bases = Array<std::int32_t>(static_cast<std::size_t>(units), place);
+  if (bits == 16) {
+    encoded.words = Array<std::uint16_t>(count, place);
+    return body(NearWriter<std::uint16_t>{encoded.words.data(), encoded.bases.data(), misfits});
+  }
+  if (bits == 8) {
+    encoded.octets = Array<std::uint8_t>(count, place);
+    return body(NearWriter<std::uint8_t>{encoded.octets.data(), encoded.bases.data(), misfits});
+  }
+  encoded.full = Array<std::int32_t>(count, place);
+  body(FullWriter<std::int32_t>{encoded.full.data()});
+}
+
+}  // namespace autospmv::formats::device
