@@ -37,8 +37,20 @@ __device__ bool same_bits(T a, T b) {
   return std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 
+struct DeviceFindings {
+  DeviceComparison comparison;
+  int y_guards_touched = 0;
+  int x_touched = 0;
+};
+
+DeviceFindings* findings_at(Array<std::byte>& looks, std::size_t at) {
+  return reinterpret_cast<DeviceFindings*>(looks.data()) + at;
+}
+
 template <class T>
-__global__ void draw_kernel(GuardedVectors<T> vectors, RandomVector x, RandomVector y, bool y_drawn) {
+__global__ void draw_kernel(GuardedVectors<T> vectors, RandomVector x, RandomVector y, bool y_drawn,
+                            DeviceFindings* findings) {
+  if (global_thread() == 0) *findings = {};
   const auto size = max(vectors.x_size, vectors.y_size);
   for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
     if (i < vectors.x_size) vectors.x[i] = element<T>(x, i, vectors.x_size, not_a_number_byte);
@@ -47,12 +59,6 @@ __global__ void draw_kernel(GuardedVectors<T> vectors, RandomVector x, RandomVec
     vectors.y[i] = guards || y_drawn ? element<T>(y, i, vectors.y_size, guard_byte) : of_bytes<T>(not_a_number_byte);
   }
 }
-
-struct DeviceFindings {
-  DeviceComparison comparison;
-  int y_guards_touched = 0;
-  int x_touched = 0;
-};
 
 template <class T, class Expected>
 __global__ void look_kernel(ReferenceView reference, Expected expected, GuardedVectors<T> vectors, RandomVector x,
@@ -74,27 +80,28 @@ __global__ void look_kernel(ReferenceView reference, Expected expected, GuardedV
 
 }  // namespace
 
+Array<std::byte> make_looks(Place place) { return {most_looks * sizeof(DeviceFindings), place}; }
+
 template <class T>
-void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y, Place place) {
+void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y,
+          Array<std::byte>& looks, std::size_t at) {
+  const auto place = looks.place();
   const DeviceScope scope(place);
   const auto size = std::max(vectors.x_size, vectors.y_size);
   draw_kernel<<<striding_grid(size), default_block, 0, setup_stream(place).handle>>>(
-      vectors, x, y.value_or(RandomVector{}), y.has_value());
+      vectors, x, y.value_or(RandomVector{}), y.has_value(), findings_at(looks, at));
   check_launch();
 }
 
 template <class T>
-Findings look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors,
-              const RandomVector& x, Place place) {
+void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const RandomVector& x,
+          Array<std::byte>& looks, std::size_t at) {
+  const auto place = looks.place();
   const DeviceScope scope(place);
-  const auto stream = setup_stream(place);
-  const DeviceFindings nothing;
-  Array<DeviceFindings> result(1, place);
-  copy_bytes(result.data(), &nothing, sizeof nothing, place, stream);
   const ReferenceView view(reference);
   const auto launch = [&](const auto& expected) {
-    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, stream.handle>>>(
-        view, expected, vectors, x, result.data());
+    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, setup_stream(place).handle>>>(
+        view, expected, vectors, x, findings_at(looks, at));
   };
   if (scaled == nullptr) {
     launch(Unscaled{});
@@ -104,15 +111,29 @@ Findings look(const Reference& reference, const Scaled<T>* scaled, const Guarded
     });
   }
   check_launch();
-  const auto found = result.to_vector().front();
-  return {found.comparison.result(), found.y_guards_touched == 0, found.x_touched == 0};
 }
 
-template void draw(const GuardedVectors<float>&, const RandomVector&, const std::optional<RandomVector>&, Place);
-template void draw(const GuardedVectors<double>&, const RandomVector&, const std::optional<RandomVector>&, Place);
-template Findings look(const Reference&, const Scaled<float>*, const GuardedVectors<float>&, const RandomVector&,
-                       Place);
-template Findings look(const Reference&, const Scaled<double>*, const GuardedVectors<double>&, const RandomVector&,
-                       Place);
+std::vector<Findings> found_by(const Array<std::byte>& looks, std::size_t count) {
+  const auto place = looks.place();
+  const DeviceScope scope(place);
+  const auto stream = setup_stream(place);
+  std::vector<DeviceFindings> on_device(count);
+  copy_bytes(on_device.data(), looks.data(), count * sizeof(DeviceFindings), place, stream);
+  synchronize(place, stream);
+  std::vector<Findings> found;
+  for (const auto& one : on_device) {
+    found.push_back({one.comparison.result(), one.y_guards_touched == 0, one.x_touched == 0});
+  }
+  return found;
+}
+
+#define AUTOSPMV_PROBE(T)                                                                               \
+  template void draw(const GuardedVectors<T>&, const RandomVector&, const std::optional<RandomVector>&, \
+                     Array<std::byte>&, std::size_t);                                                   \
+  template void look(const Reference&, const Scaled<T>*, const GuardedVectors<T>&, const RandomVector&, \
+                     Array<std::byte>&, std::size_t);
+AUTOSPMV_PROBE(float)
+AUTOSPMV_PROBE(double)
+#undef AUTOSPMV_PROBE
 
 }  // namespace autospmv::cuda

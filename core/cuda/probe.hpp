@@ -1,7 +1,9 @@
 // The CUDA side of core/verify/probe.hpp: one kernel before a product and one after it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "core/machine/array.hpp"
 #include "core/verify/probe.hpp"
@@ -18,12 +20,21 @@ struct GuardedVectors {
   std::int64_t y_size;
 };
 
+/// What looks have found, in the memory of a device: at most so many, one after another.
+inline constexpr std::size_t most_looks = 16;
+Array<std::byte> make_looks(Place place);
+
+/// Before the look `at`, which has found nothing yet.
 template <class T>
-void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y, Place place);
+void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y,
+          Array<std::byte>& looks, std::size_t at);
 
 /// As Probe::look().
 template <class T>
-Findings look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors,
-              const RandomVector& x, Place place);
+void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const RandomVector& x,
+          Array<std::byte>& looks, std::size_t at);
+
+/// What the first so many have found; waits for them.
+std::vector<Findings> found_by(const Array<std::byte>& looks, std::size_t count);
 
 }  // namespace autospmv::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "core/cuda/probe.hpp"
 
@@ -37,14 +38,18 @@ template <class T>
 Probe<T>::Probe(std::int64_t cols, std::int64_t rows, Place place)
     : place_(place),
       x_(static_cast<std::size_t>(cols) + 2 * probe_guard, place),
-      y_(static_cast<std::size_t>(rows) + 2 * probe_guard, place) {}
+      y_(static_cast<std::size_t>(rows) + 2 * probe_guard, place) {
+  if constexpr (built_with_cuda) {
+    if (place_.backend == Backend::cuda) looks_ = cuda::make_looks(place_);
+  }
+}
 
 template <class T>
 void Probe<T>::prepare(const RandomVector& x, const std::optional<RandomVector>& y) {
   if constexpr (built_with_cuda) {
     if (place_.backend == Backend::cuda) {
       const cuda::GuardedVectors<T> vectors{x_.data(), std::ssize(x_.span()), y_.data(), std::ssize(y_.span())};
-      cuda::draw(vectors, x, y, place_);
+      cuda::draw(vectors, x, y, looks_, look_count_);
       drawn_ = x;
       return;
     }
@@ -69,18 +74,34 @@ bool Probe<T>::x_intact() const {
 }
 
 template <class T>
-Findings Probe<T>::look(const Reference& reference, const Scaled<T>* scaled) {
+void Probe<T>::look(const Reference& reference, const Scaled<T>* scaled) {
   if constexpr (built_with_cuda) {
     if (place_.backend == Backend::cuda) {
       const cuda::GuardedVectors<T> vectors{x_.data(), std::ssize(x_.span()), y_.data(), std::ssize(y_.span())};
-      return cuda::look(reference, scaled, vectors, drawn_.value(), place_);
+      cuda::look(reference, scaled, vectors, drawn_.value(), looks_, look_count_++);
+      if (look_count_ == cuda::most_looks) read_looks();
+      return;
     }
   }
   const T* const y = this->y();
   const auto comparison = scaled != nullptr ? compare(reference, *scaled, y) : compare(reference, y, place_);
-  const Findings findings{comparison, guards_are(y_, guard_byte), x_intact()};
-  if (!findings.x_intact) drawn_.reset();
-  return findings;
+  found_.push_back({comparison, guards_are(y_, guard_byte), x_intact()});
+  if (!found_.back().x_intact) drawn_.reset();
+}
+
+template <class T>
+std::vector<Findings> Probe<T>::take_findings() {
+  read_looks();
+  return std::exchange(found_, {});
+}
+
+template <class T>
+void Probe<T>::read_looks() {
+  if constexpr (built_with_cuda) {
+    if (look_count_ == 0) return;
+    const auto found = cuda::found_by(looks_, std::exchange(look_count_, 0));
+    found_.insert(found_.end(), found.begin(), found.end());
+  }
 }
 
 template class Probe<float>;

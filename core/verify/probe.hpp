@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/machine/array.hpp"
 #include "core/verify/random.hpp"
@@ -36,19 +37,26 @@ class Probe {
   /// Makes x those numbers, and y those, or where there are none, no numbers at all.
   void prepare(const RandomVector& x, const std::optional<RandomVector>& y);
 
-  /// Since the last prepare(); waits for it. With `scaled`, the reference is taken for that.
-  [[nodiscard]] Findings look(const Reference& reference, const Scaled<T>* scaled = nullptr);
+  /// At what was done since the last prepare(). With `scaled`, the reference is taken for that.
+  void look(const Reference& reference, const Scaled<T>* scaled = nullptr);
+
+  /// What the looks since it was last asked have found, in their order; waits for them.
+  [[nodiscard]] std::vector<Findings> take_findings();
 
   [[nodiscard]] const T* x() const { return x_.data() + probe_guard; }
   [[nodiscard]] T* y() { return y_.data() + probe_guard; }
 
  private:
   [[nodiscard]] bool x_intact() const;
+  void read_looks();
 
   Place place_;
   Array<T> x_;
   Array<T> y_;
   std::optional<RandomVector> drawn_;  // what x is
+  std::vector<Findings> found_;
+  Array<std::byte> looks_;      // on a device
+  std::size_t look_count_ = 0;  // those of them that are not among the found yet
 };
 
 extern template class Probe<float>;

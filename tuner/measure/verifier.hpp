@@ -63,8 +63,7 @@ class Verifier {
   void add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows);
   void prepare(const RandomVector& x, T beta);
   void multiply(const Operator<T>& op, const Check& check);
-  /// What is wrong; empty: nothing.
-  [[nodiscard]] std::string fault_of(const Check& check, Measurement& measurement);
+  void look(const Check& check);
   [[nodiscard]] bool is_slow(const Operator<T>& op, double limit);
 
   CsrView<T> matrix_;
