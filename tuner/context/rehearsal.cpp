@@ -3,12 +3,14 @@
 #include <exception>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/machine/array.hpp"
 #include "core/matrix/fingerprint.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
+#include "formats/sizes.hpp"
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/verifier.hpp"
 #include "tuner/search/candidates.hpp"
@@ -17,26 +19,27 @@ namespace autospmv {
 
 namespace {
 
+// Whether a device is to rehearse that for the first time; what comes before the first candidate is 0.
 template <class T>
-bool is_first(const Device& device) {
+bool is_first(const Device& device, std::size_t what = 0) {
   static std::mutex mutex;
-  static auto& rehearsed = *new std::set<int>();  // a context may be as static itself
+  static auto& rehearsed = *new std::set<std::pair<int, std::size_t>>();  // a context may be as static itself
   const std::scoped_lock lock(mutex);
-  return rehearsed.insert(device.ordinal).second;
+  return rehearsed.insert({device.ordinal, what}).second;
 }
 
-// Rows that are all so long, on the device.
+// Rows that are all so long, on the device; their values are all different, or one.
 template <class T>
 class Band {
  public:
-  Band(std::int32_t length, Place place) {
+  Band(std::int32_t length, Place place, bool one_value = false) {
     std::vector<std::int32_t> row_ptr{0};
     std::vector<std::int32_t> col_idx;
     std::vector<T> values;
     for (std::int32_t row = 0; row < rows; ++row) {
       for (std::int32_t k = 0; k < length; ++k) {
         col_idx.push_back(row / length + k);
-        values.push_back(T{1} / static_cast<T>(values.size() + 3));
+        values.push_back(T{1} / static_cast<T>(one_value ? 3 : values.size() + 3));
       }
       row_ptr.push_back(static_cast<std::int32_t>(col_idx.size()));
     }
@@ -82,7 +85,44 @@ void rehearse(const Device& device) noexcept {
   }
 }
 
+template <class T>
+Candidate rehearsed_candidate(std::size_t which) {
+  Candidate candidate{"ell_packed", {}};
+  candidate.params.set("block", 256);
+  candidate.params.set("column_bits", which / 2 % 2 == 0 ? 32 : 16);
+  candidate.params.set("entries", which / 4 % 2 == 0 ? 8 : 4);
+  candidate.params.set("value_bits", which % 2 == 0 ? formats::full_value_bits<T> : 0);
+  return candidate;
+}
+
+template <class T>
+void rehearse_candidate(const Device& device, std::size_t which) noexcept {
+  try {
+    if (device.backend == Backend::host || !is_first<T>(device, which + 1)) return;
+    const DeviceScope scope(device);
+    const RelaxedCapture relaxed(device);
+    const auto candidate = rehearsed_candidate<T>(which);
+    const Band<T> band(4, device, candidate.params["value_bits"] == 0);
+    const auto matrix = band.view();
+    Measurement ignored;
+    const auto op = convert(matrix, candidate, device, FormatLookup<T>(find_format<T>), ignored);
+    if (op == nullptr) return;
+    const auto stream = setup_stream(device);
+    Array<T> x(static_cast<std::size_t>(matrix.cols), device);
+    Array<T> y(static_cast<std::size_t>(matrix.rows), device);
+    fill_bytes(x.data(), 0, static_cast<std::size_t>(x.bytes()), device, stream);
+    op->apply(T{1}, x.data(), T{0}, y.data(), stream);
+    synchronize(device, stream);
+  } catch (const std::exception&) {
+    // What needs it next will say what fails.
+  }
+}
+
 template void rehearse<float>(const Device&) noexcept;
 template void rehearse<double>(const Device&) noexcept;
+template Candidate rehearsed_candidate<float>(std::size_t);
+template Candidate rehearsed_candidate<double>(std::size_t);
+template void rehearse_candidate<float>(const Device&, std::size_t) noexcept;
+template void rehearse_candidate<double>(const Device&, std::size_t) noexcept;
 
 }  // namespace autospmv

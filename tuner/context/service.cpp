@@ -105,6 +105,10 @@ void Service::get_ready() const {
   post([this] { rehearse<float>(device_); });
   post([this] { read_ahead<double>(); });
   post([this] { read_ahead<float>(); });
+  for (std::size_t which = 0; which < rehearsed_candidates; ++which) {
+    post([this, which] { rehearse_candidate<double>(device_, which); });
+    post([this, which] { rehearse_candidate<float>(device_, which); });
+  }
 }
 
 template <class T>
