@@ -2,6 +2,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -30,26 +31,48 @@ class BlockRowReader {
     blocks_.clear();
     const auto last = std::min(rows_, (block_row + 1) * r_);
     for (auto row = block_row * r_; row < last; ++row) {
-      read_row(row);
       // The rows of a block row mostly hold the same blocks.
-      if (of_row_ == blocks_) continue;
+      if (is_known(row)) continue;
+      const auto of_row = blocks_of(row);
       united_.clear();
-      std::set_union(blocks_.begin(), blocks_.end(), of_row_.begin(), of_row_.end(), std::back_inserter(united_));
+      std::set_union(blocks_.begin(), blocks_.end(), of_row.begin(), of_row.end(), std::back_inserter(united_));
       blocks_.swap(united_);
     }
     return blocks_;
   }
 
  private:
-  void read_row(std::int64_t row) {
-    of_row_.clear();
+  // Whether it has none but the blocks of the rows before it, in their order.
+  [[nodiscard]] bool is_known(std::int64_t row) const {
+    auto at = blocks_.begin();
     for (auto k = row_ptr_[row]; k < row_ptr_[row + 1]; ++k) {
       const std::int32_t block = col_idx_[k] / C;
-      if (of_row_.empty() || of_row_.back() != block) of_row_.push_back(block);
+      while (at != blocks_.end() && *at < block) ++at;
+      if (at == blocks_.end() || *at != block) return false;
     }
-    if (std::is_sorted(of_row_.begin(), of_row_.end())) return;
-    std::sort(of_row_.begin(), of_row_.end());
-    of_row_.erase(std::unique(of_row_.begin(), of_row_.end()), of_row_.end());
+    return true;
+  }
+
+  // Valid until the next row is asked for.
+  [[nodiscard]] std::span<const std::int32_t> blocks_of(std::int64_t row) {
+    const auto first = row_ptr_[row];
+    const auto length = static_cast<std::size_t>(row_ptr_[row + 1] - first);
+    if (of_row_.size() < length) of_row_.resize(length);
+    std::size_t count = 0;
+    std::int32_t before = -1;
+    bool sorted = true;
+    // Where a block ends is hard to foresee: what is written of one that goes on is written over.
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::int32_t block = col_idx_[first + static_cast<Offset>(k)] / C;
+      of_row_[count] = block;
+      count += block != before ? 1 : 0;
+      sorted = sorted && block >= before;
+      before = block;
+    }
+    const auto blocks = std::span(of_row_).first(count);
+    if (sorted) return blocks;
+    std::sort(blocks.begin(), blocks.end());
+    return {blocks.begin(), std::unique(blocks.begin(), blocks.end())};
   }
 
   const Offset* row_ptr_;
@@ -57,7 +80,7 @@ class BlockRowReader {
   std::int64_t rows_;
   int r_;
   std::vector<std::int32_t> blocks_;
-  std::vector<std::int32_t> of_row_;
+  std::vector<std::int32_t> of_row_;  // room for the longest
   std::vector<std::int32_t> united_;
 };
 

@@ -137,12 +137,12 @@ std::int64_t heap_bytes() {
 }
 
 // What it says that it allocated is what it holds on the heap, but for what aligning its arrays takes, to pages of 2
-// MiB where they are of megabytes; a device's memory is pooled, and cannot be asked.
+// MiB where they are as large; a device's memory is pooled, and cannot be asked.
 void expect_bytes(std::int64_t bytes, std::int64_t held, const Cost& predicted, const Device& device) {
   const std::int64_t slack = 32'768 * std::max(1, device.multiprocessors);
   if (device.backend == Backend::host && heap_bytes() > 0) {
     EXPECT_GE(held + slack, bytes);
-    const std::int64_t aligning = bytes >= (std::int64_t{4} << 20) ? bytes / 2 : bytes / 4;
+    const std::int64_t aligning = bytes >= (std::int64_t{2} << 20) ? bytes : bytes / 4;
     EXPECT_LE(held, bytes + aligning + slack);
   } else if (predicted.storage_bytes > 1e6) {
     EXPECT_GT(10 * static_cast<double>(bytes), predicted.storage_bytes);
