@@ -86,11 +86,11 @@ class SlicedFormat : public Format<T> {
     return std::min(stored, static_cast<double>(features.nnz) * std::max(1.0, features.sliced_ell_padding[0]));
   }
 
-  // Slices of 32 rows in their own order span slice_span_max. Sorting brings rows of a window together, which lie as far
-  // apart as the diagonal runs in it: conversions of what spans more would come to nothing.
+  // Slices of 32 rows in their own order span slice_span_max. Sorting brings rows of a window together, which lie as
+  // far apart as the diagonal runs in it: conversions of what spans more would come to nothing.
   static std::int64_t span_of_sorted(const Features& features, const SlicedLayout& layout) {
     if (layout.sort_window <= 1 || features.rows == 0) return features.slice_span_max;
-    const double window = static_cast<double>(std::min(layout.sort_window, features.rows));
+    const auto window = static_cast<double>(std::min(layout.sort_window, features.rows));
     const double run = window * static_cast<double>(features.cols) / static_cast<double>(features.rows);
     return std::min(features.cols - 1, features.slice_span_max + static_cast<std::int64_t>(run));
   }

@@ -62,6 +62,7 @@ class Bench {
         device_, [&](Stream stream) { op->apply(T{1}, x_.data(), T{0}, y_.data(), stream); }, short_sample, patience_,
         format.capturable(params, device_));
     std::vector<double> samples;
+    samples.reserve(looks);
     for (int i = 0; i < looks; ++i) samples.push_back(timed->warm_sample().seconds);
     return Taken{summarize(samples).median, setup_, op->bytes()};
   }

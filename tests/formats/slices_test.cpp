@@ -1,6 +1,5 @@
 // Slices whose slots hosts write in fewer bits: what just fits is kept, what does not is refused.
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>

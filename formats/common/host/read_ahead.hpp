@@ -46,9 +46,5 @@ AUTOSPMV_INLINE void read_ahead(const OneValue<T>& /*value*/, std::int64_t /*slo
 AUTOSPMV_INLINE void read_ahead(const FullColumns& columns, std::int64_t slot, std::int64_t count) {
   read_ahead(columns.columns + slot, count);
 }
-template <class Distance>
-AUTOSPMV_INLINE void read_ahead(const NearColumns<Distance>& columns, std::int64_t slot, std::int64_t count) {
-  read_ahead(columns.distances + slot, count);
-}
 
 }  // namespace autospmv::formats
