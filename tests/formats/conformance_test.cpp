@@ -142,7 +142,8 @@ void expect_bytes(std::int64_t bytes, std::int64_t held, const Cost& predicted, 
   const std::int64_t slack = 32'768 * std::max(1, device.multiprocessors);
   if (device.backend == Backend::host && heap_bytes() > 0) {
     EXPECT_GE(held + slack, bytes);
-    const std::int64_t aligning = bytes >= (std::int64_t{2} << 20) ? bytes : bytes / 4;
+    constexpr std::int64_t page = std::int64_t{2} << 20;
+    const std::int64_t aligning = bytes >= 2 * page ? bytes / 2 : bytes >= page ? page : bytes / 4;
     EXPECT_LE(held, bytes + aligning + slack);
   } else if (predicted.storage_bytes > 1e6) {
     EXPECT_GT(10 * static_cast<double>(bytes), predicted.storage_bytes);

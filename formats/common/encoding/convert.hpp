@@ -26,9 +26,6 @@ bool narrow(std::span<const double> values, Array<float>& narrowed);
 /// `table` holds the dictionary, of `entries` values from +0.0 on; every value is in it.
 template <class T>
 void index(std::span<const T> values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices);
-template <class Distance>
-bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
-             Array<std::int32_t>& bases);
 }  // namespace host
 
 namespace cuda_steps {

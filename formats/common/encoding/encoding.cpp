@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <limits>
 #include <span>
 
 #include "core/machine/on_backend.hpp"
@@ -54,31 +53,6 @@ void index(std::span<const T> values, const std::vector<T>& dictionary, Array<st
     const auto at = std::lower_bound(dictionary.begin(), dictionary.end(), values[slot], less);
     indices[slot] = static_cast<std::uint8_t>(at - dictionary.begin());
   });
-}
-
-template <class Distance>
-bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
-             Array<std::int32_t>& bases) {
-  constexpr auto padding = std::numeric_limits<Distance>::max();
-  std::atomic<bool> fits{true};
-  parallel_for(
-      units.count,
-      [&](std::int64_t unit) {
-        const auto first = units.first_slot(unit);
-        const auto last = units.first_slot(unit + 1);
-        const auto slots =
-            columns.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
-        std::int32_t base = std::numeric_limits<std::int32_t>::max();
-        for (const auto column : slots) base = column < 0 ? base : std::min(base, column);
-        bases[static_cast<std::size_t>(unit)] = base;
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-          const std::int64_t distance = slots[i] < 0 ? padding : std::int64_t{slots[i]} - base;
-          if (slots[i] >= 0 && distance >= padding) fits.store(false, std::memory_order_relaxed);
-          distances[static_cast<std::size_t>(first) + i] = static_cast<Distance>(distance);
-        }
-      },
-      units.count == 0 ? 1 : static_cast<std::int64_t>(columns.size()) / units.count);
-  return fits;
 }
 
 }  // namespace host
@@ -169,13 +143,14 @@ bool encode_as(EncodedValues<T>& encoded, const Slots<T>& slots, int bits, Strea
 
 template <class Distance>
 bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
-             Array<std::int32_t>& bases, Stream stream) {
-  const auto place = columns.place();
-  distances = Array<Distance>(columns.size(), place);
-  bases = Array<std::int32_t>(static_cast<std::size_t>(units.count), place);
-  return on_backend(
-      place, [&] { return host::shorten(columns, units, distances, bases); },
-      [&] { return cuda_steps::shorten(columns, units, distances, bases, stream); });
+             Array<std::int32_t>& bases, [[maybe_unused]] Stream stream) {
+  if constexpr (built_with_cuda) {
+    if (columns.place().backend == Backend::host) return false;
+    distances = Array<Distance>(columns.size(), columns.place());
+    bases = Array<std::int32_t>(static_cast<std::size_t>(units.count), columns.place());
+    return cuda_steps::shorten(columns, units, distances, bases, stream);
+  }
+  return false;
 }
 
 }  // namespace

@@ -147,8 +147,8 @@ struct SlotUnits {
   }
 };
 
-/// Stores columns in so many bits; or in full, and returns false, where a unit's columns lie too far apart. Waits for
-/// the stream unless the columns stay in full.
+/// Stores columns in so many bits, less than all on a device only; or in full, and returns false, where a unit's lie
+/// too far apart. Waits for the stream unless the columns stay in full.
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
 
 // ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel

@@ -262,18 +262,14 @@ void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] St
       place, [count = plan.blocks.size(), place] { return make_part_sums<T>(count, place, setup_stream(place)); });
 }
 
-// In full, then in the bits of the layout, which on the host are all.
+// On the host, columns and values have all their bits.
 template <class T>
 Fit store_on_host(const CsrView<T>& matrix, PackedEll<T>& ell) {
   const auto slots = static_cast<std::size_t>(ell.slots());
-  Array<std::int32_t> columns(slots, Place{});
-  Array<T> values(slots, Place{});
-  host::fill(matrix, ell, columns, values);
-  if (!encode(ell.values, std::move(values), value_bits_of<T>(ell.layout.value_bits), columns.data(), {})) {
-    return Fit::not_values;
-  }
-  const SlotUnits groups{.count = ell.groups, .width = ell.layout.group_slots()};
-  return encode(ell.columns, std::move(columns), ell.layout.column_bits, groups, {}) ? Fit::all : Fit::not_columns;
+  ell.columns.full = Array<std::int32_t>(slots, Place{});
+  ell.values.full = Array<T>(slots, Place{});
+  host::fill(matrix, ell, ell.columns.full, ell.values.full);
+  return Fit::all;
 }
 
 template <class T>
