@@ -104,7 +104,7 @@ std::optional<Refusal> fill_on_cuda(const CsrView<T>& matrix, SlicedMatrix<T>& s
   const auto& layout = sliced.layout;
   Array<std::int32_t> columns(static_cast<std::size_t>(sliced.slots), place);
   Array<T> values(static_cast<std::size_t>(sliced.slots), place);
-  cuda_steps::fill(matrix, sliced, columns, values, stream);
+  if constexpr (built_with_cuda) cuda_steps::fill(matrix, sliced, columns, values, stream);
   const int value_bits = value_bits_of<T>(layout.value_bits);
   if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
   const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
