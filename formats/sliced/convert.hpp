@@ -39,6 +39,9 @@ std::int64_t scan_chunks(Array<std::int32_t>& chunks);
 template <class T>
 std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, EncodedColumns& columns,
                             EncodedValues<T>& values);
+/// Writes the columns by chunk, of slices of 8 or 16 rows that are laid out; refuses what would be no shorter.
+template <class T>
+std::optional<Refusal> fill_column_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
 /// The lengths and the values alone, in full.
 template <class T>
 void fill_values(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<T>& values);

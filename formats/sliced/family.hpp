@@ -17,15 +17,20 @@ template <class T>
 class SlicedFormat : public Format<T> {
  public:
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final {
-    if (auto refusal = refuse_combination(params)) return *refusal;
     const auto layout = layout_of(params);
+    if (auto refusal = refuse_layout(params, layout)) return *refusal;
     if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
+    const bool by_chunk = layout.column_bits == 0;
     const auto span = device.backend == Backend::host ? span_of_sorted(features, layout) : features.slice_span_max;
-    if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
+    if (!by_chunk) {
+      if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
+    }
     Cost cost;
     cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
-    cost.bytes = sliced_bytes<T>(layout, features.rows, slots_read(features, layout)) + vector_bytes<T>(features);
+    const double column_bits = by_chunk ? mean_bits_of_chunks(features, layout) : layout.column_bits;
+    cost.bytes =
+        sliced_bytes<T>(layout, features.rows, slots_read(features, layout), column_bits) + vector_bytes<T>(features);
     const auto threads = static_cast<double>(layout.threads * layout.split);
     if (device.backend == Backend::cuda) {
       cost.walk = walk_of_rows(features, threads, layout.sort_window > 1);
@@ -43,8 +48,9 @@ class SlicedFormat : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final {
-    if (auto refusal = refuse_combination(params)) return *refusal;
-    return operator_or_refusal(build_sliced(matrix, layout_of(params), device), device);
+    const auto layout = layout_of(params);
+    if (auto refusal = refuse_layout(params, layout)) return *refusal;
+    return operator_or_refusal(build_sliced(matrix, layout, device), device);
   }
 
  protected:
@@ -63,7 +69,29 @@ class SlicedFormat : public Format<T> {
   static constexpr std::int64_t whole = 0;
   static std::int64_t window_of(std::int64_t sigma) { return sigma == whole ? all_rows : sigma; }
 
+  /// Allowed bits of a column; hosts have columns by chunk, which are as fast as those of 8 bits.
+  static Values all_column_bits(const Device& device) {
+    return device.backend == Backend::host ? Values{16, full_column_bits} : Values{8, 16, full_column_bits};
+  }
+  /// Those worth trying.
+  static Values column_bits(const Features& features, const Device& device) {
+    if (device.backend == Backend::cuda) return column_bits_for(features.slice_span_max);
+    return refuse_column_bits(features.slice_span_max, 16) ? Values{full_column_bits} : all_column_bits(device);
+  }
+  /// The same where slices may be of 8 or 16 rows.
+  static Values or_by_chunk(Values bits, const Device& device) {
+    if (device.backend == Backend::host) bits.insert(bits.begin(), 0);
+    return bits;
+  }
+
  private:
+  [[nodiscard]] std::optional<Refusal> refuse_layout(const Params& params, const SlicedLayout& layout) const {
+    if (layout.column_bits == 0 && layout.slice_rows != 8 && layout.slice_rows != 16) {
+      return Refusal{"parameters: columns by chunk are of slices of 8 or 16 rows"};
+    }
+    return refuse_combination(params);
+  }
+
   [[nodiscard]] SlicedLayout layout_of(const Params& params) const {
     SlicedLayout layout;
     layout.block = static_cast<int>(params.find("block").value_or(layout.block));
@@ -93,6 +121,22 @@ class SlicedFormat : public Format<T> {
     const auto window = static_cast<double>(std::min(layout.sort_window, features.rows));
     const double run = window * static_cast<double>(features.cols) / static_cast<double>(features.rows);
     return std::min(features.cols - 1, features.slice_span_max + static_cast<std::int64_t>(run));
+  }
+
+  // Bits of a column with its share of the head of its chunk. Rows that keep to a few diagonals meet neighbouring
+  // columns. Of others, columns that are strewn over the span of a slice differ in a chunk as order statistics do.
+  static double mean_bits_of_chunks(const Features& features, const SlicedLayout& layout) {
+    const double npr = std::max(1.0, features.npr_mean);
+    const bool sorts = layout.sort_window > 1;
+    const bool counted = features.slice_diagonals_mean <= static_cast<double>(slice_diagonals_cap);
+    const double along =
+        sorts || !counted ? 0 : std::clamp((3.5 - features.slice_diagonals_mean / npr) / 2.5, 0.0, 1.0);
+    const double strewn_over = sorts ? static_cast<double>(span_of_sorted(features, layout)) : features.slice_span_mean;
+    const double apart = std::max(1.0, 1.75 * strewn_over / std::sqrt(npr));
+    const double in_full = std::clamp(std::log2(apart / 65536) / 1.75, 0.0, 1.0);
+    const double in_octets = std::min(1 - in_full, std::clamp(1 - 0.23 * std::log2(apart / 128), 0.3, 1.0));
+    const double strewn = 8 * in_octets + 16 * (1 - in_octets - in_full) + 32 * in_full;
+    return 32 / static_cast<double>(layout.slice_rows) + along * 9 + (1 - along) * strewn;
   }
 
   // Each thread has slices of its own, the last of which may hold few rows: of few rows, that is half of what it does.

@@ -18,33 +18,11 @@
 #include "formats/common/host/row_sum.hpp"
 #include "formats/common/host/versions.hpp"
 #include "formats/sliced/convert.hpp"
+#include "formats/sliced/host_rows.hpp"
 
 namespace autospmv::formats::host {
 
 namespace {
-
-template <class Offset>
-std::int64_t row_length(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
-
-template <class T>
-std::int64_t row_at(const SlicedMatrix<T>& sliced, std::int64_t position) {
-  return sliced.row_order.empty() ? position : sliced.row_order[static_cast<std::size_t>(position)];
-}
-
-// Entries at a position; none behind the last row.
-template <class T, class Offset>
-std::int64_t length_at(const SlicedMatrix<T>& sliced, const Offset* row_ptr, std::int64_t position) {
-  if (position >= sliced.rows) return 0;
-  return std::min(row_length(row_ptr, row_at(sliced, position)), sliced.layout.width_cap);
-}
-
-// Rows side by side whose sums stay in registers: one cache line of doubles twice, or once where a slice has no more.
-constexpr int most_lanes = 16;
-constexpr int least_lanes = 8;
-
-std::int64_t lanes_of(std::int64_t slice_rows) { return slice_rows % most_lanes == 0 ? most_lanes : least_lanes; }
 
 // Others are multiplied row by row.
 template <class T>
@@ -67,9 +45,20 @@ AUTOSPMV_INLINE void read_ahead(const Distances<Distance>& columns, std::int64_t
   formats::read_ahead(columns.distances + slot, count);
 }
 
+// Columns by chunk, as a product reads them.
+struct ChunkedColumns {
+  const std::int32_t* heads;
+  const std::int32_t* firsts;
+  const std::uint8_t* octets;
+};
+
 // Where the columns of a slice count from.
 template <class T>
 AUTOSPMV_INLINE const T* x_of_slice(const FullColumns& /*columns*/, std::int64_t /*slice*/, const T* x) {
+  return x;
+}
+template <class T>
+AUTOSPMV_INLINE const T* x_of_slice(const ChunkedColumns& /*columns*/, std::int64_t /*slice*/, const T* x) {
   return x;
 }
 template <class Distance, class T>
@@ -82,39 +71,73 @@ AUTOSPMV_INLINE const T* x_of_slice(const Distances<Distance>& columns, std::int
 template <int lanes>
 using GroupStride = std::integral_constant<std::int64_t, lanes>;
 
+// The columns of a group of lanes, chunk after chunk.
+template <int lanes, class Stride, class Columns>
+class ChunksReader {
+ public:
+  AUTOSPMV_INLINE ChunksReader(Columns columns, std::int64_t slot, Stride stride)
+      : columns_(columns), slot_(slot), stride_(stride) {}
+
+  // As ColumnChunksReader has it.
+  template <class T, class Body>
+  AUTOSPMV_INLINE void next(const T* x, const Body& body) {
+    body(x, [this](int lane) AUTOSPMV_INLINE_LAMBDA { return columns_.at(slot_ + lane); });
+    slot_ += stride_;
+  }
+  AUTOSPMV_INLINE void ask_ahead() const { read_ahead(columns_, slot_, lanes); }
+
+ private:
+  Columns columns_;
+  std::int64_t slot_;
+  Stride stride_;
+};
+
+// Those of a group whose first slot this is.
+template <int lanes, class Stride, class Columns>
+AUTOSPMV_INLINE auto chunks_reader(const Columns& columns, std::int64_t /*position*/, std::int64_t slot,
+                                   Stride stride) {
+  return ChunksReader<lanes, Stride, Columns>(columns, slot, stride);
+}
+template <int lanes, class Stride>
+AUTOSPMV_INLINE auto chunks_reader(const ChunkedColumns& columns, std::int64_t position, std::int64_t slot,
+                                   Stride /*stride*/) {
+  return ColumnChunksReader<lanes>(columns.heads + slot / lanes,
+                                   columns.octets + std::int64_t{columns.firsts[position / lanes]} * lanes);
+}
+
 // Sums of the lanes, in registers as long as most of them have entries left.
 template <int lanes, class T>
 using LaneSums = typename Pack<T>::Vector[lanes / Pack<T>::size];
 
-// `lanes` neighbouring lanes of a slice.
-template <int lanes, class Stride, class T, class Columns, class Values>
+// `lanes` neighbouring lanes of a slice, whose columns are read chunk after chunk beside it.
+template <int lanes, class Stride, class T, class Values>
 struct LaneGroup {
-  Columns columns;
   Values values;
   std::int64_t slot;  // of the first lane in the first chunk
   Stride stride;      // slots from chunk to chunk
   const std::int32_t* lengths;
 
-  [[nodiscard]] AUTOSPMV_INLINE auto column(std::int64_t c, int lane) const {
-    return columns.at(slot + c * stride + lane);
-  }
   [[nodiscard]] AUTOSPMV_INLINE T value(std::int64_t c, int lane) const { return values.at(slot + c * stride + lane); }
 
   using Sums = LaneSums<lanes, T>;
 
-  template <bool ahead>
-  AUTOSPMV_INLINE void add_chunks(std::int64_t last, const T* x, Sums& sums) const {
+  template <bool ahead, class Chunks>
+  AUTOSPMV_INLINE void add_chunks(Chunks& chunks, std::int64_t last, const T* x, Sums& sums) const {
     for (std::int64_t c = 0; c < last; ++c) {
       if constexpr (ahead) {
         read_ahead(values, slot + c * stride, lanes);
-        read_ahead(columns, slot + c * stride, lanes);
+        chunks.ask_ahead();
       }
-      for (int p = 0; p < lanes / width; ++p) sums[p] += products_at(c, p, x).elements;
+      chunks.next(x, [&](const T* x_of, const auto& column_of) AUTOSPMV_INLINE_LAMBDA {
+        for (int p = 0; p < lanes / width; ++p) sums[p] += products_at(c, p, x_of, column_of).elements;
+      });
     }
   }
 
   // The same of chunks with padding that is no zero.
-  AUTOSPMV_INLINE void add_padded_chunks(std::int64_t first, std::int64_t last, const T* x, Sums& sums) const {
+  template <class Chunks>
+  AUTOSPMV_INLINE void add_padded_chunks(Chunks& chunks, std::int64_t first, std::int64_t last, const T* x,
+                                         Sums& sums) const {
     if (first == last) return;
     typename Pack<T>::Counts left[lanes / width];  // entries of each lane
     for (int p = 0; p < lanes / width; ++p) {
@@ -124,29 +147,40 @@ struct LaneGroup {
                 static_cast<typename Pack<T>::Word>(first);
     }
     for (auto c = first; c < last; ++c) {
+      chunks.next(x, [&](const T* x_of, const auto& column_of) AUTOSPMV_INLINE_LAMBDA {
 #pragma GCC unroll 4
-      for (int p = 0; p < lanes / width; ++p) {
-        auto products = products_at(c, p, x);
-        products.keep_where(left[p]);
-        sums[p] += products.elements;
-        left[p] -= 1;
-      }
+        for (int p = 0; p < lanes / width; ++p) {
+          auto products = products_at(c, p, x_of, column_of);
+          products.keep_where(left[p]);
+          sums[p] += products.elements;
+          left[p] -= 1;
+        }
+      });
     }
   }
 
-  // From a chunk on, lane by lane. Not inlined, and of a copy, so that it takes no registers from the others.
-  __attribute__((noinline)) static void add_lanes(LaneGroup group, std::int64_t first, const T* x, T* sum) {
+  // From a chunk on, lane by lane. Not inlined, and of copies, so that it takes no registers from the others.
+  template <class Chunks>
+  __attribute__((noinline)) static void add_lanes(LaneGroup group, Chunks chunks, std::int64_t first, const T* x,
+                                                  T* sum) {
     for (int lane = 0; lane < lanes; ++lane) {
-      for (auto c = first; c < group.lengths[lane]; ++c) sum[lane] += group.value(c, lane) * x[group.column(c, lane)];
+      auto of_lane = chunks;
+      for (auto c = first; c < group.lengths[lane]; ++c) {
+        of_lane.next(x, [&](const T* x_of, const auto& column_of) {
+          sum[lane] += group.value(c, lane) * x_of[column_of(lane)];
+        });
+      }
     }
   }
 
  private:
   static constexpr int width = Pack<T>::size;
 
-  [[nodiscard]] AUTOSPMV_INLINE Pack<T> products_at(std::int64_t c, int pack, const T* x) const {
+  template <class ColumnOf>
+  [[nodiscard]] AUTOSPMV_INLINE Pack<T> products_at(std::int64_t c, int pack, const T* x,
+                                                    const ColumnOf& column_of) const {
     Pack<T> element;
-    element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column(c, pack * width + i)]; });
+    element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column_of(pack * width + i)]; });
     return {values_at(c, pack).elements * element.elements};
   }
   [[nodiscard]] AUTOSPMV_INLINE Pack<T> values_at(std::int64_t c, int pack) const {
@@ -175,7 +209,7 @@ class LaneGroups {
         group_chunks_(sliced.group_chunks.data()),
         lengths_(sliced.lengths.data()),
         order_(sliced.row_order.empty() ? nullptr : sliced.row_order.data()),
-        ahead_(is_read_ahead(sliced.columns.bytes() + sliced.values.bytes())) {
+        ahead_(is_read_ahead(sliced.columns.bytes() + sliced.column_chunks.bytes() + sliced.values.bytes())) {
     values_.open();
   }
 
@@ -187,9 +221,10 @@ class LaneGroups {
         multiply_slices<false>(slice_rows, slices, groups, alpha, x, beta, y);
       }
     };
-    if (slice_rows_ == lanes) {
+    constexpr bool is_by_chunk = std::is_same_v<Columns, ChunkedColumns>;
+    if (is_by_chunk || slice_rows_ == lanes) {
       multiply_by(GroupStride<lanes>{});
-    } else {
+    } else if constexpr (!is_by_chunk) {
       multiply_by(slice_rows_);
     }
   }
@@ -223,29 +258,31 @@ class LaneGroups {
   template <bool ahead, class Stride>
   AUTOSPMV_INLINE void multiply_group(Stride stride, std::int64_t position, std::int64_t slot, T alpha, const T* x,
                                       T beta, T* y) const {
-    const LaneGroup<lanes, Stride, T, Columns, Values> group{columns_, values_, slot, stride, lengths_ + position};
+    const LaneGroup<lanes, Stride, T, Values> group{values_, slot, stride, lengths_ + position};
+    auto chunks = chunks_reader<lanes>(columns_, position, slot, stride);
     Sums sums;
     for (auto& pack : sums) pack = Vector{};
     const auto [full, in_packs, all] = group_chunks_[static_cast<std::uint64_t>(position) / lanes];
     const std::int64_t in_sums = has_zeros_in_padding ? in_packs : full;
-    group.template add_chunks<ahead>(in_sums, x, sums);
-    group.add_padded_chunks(in_sums, in_packs, x, sums);
+    group.template add_chunks<ahead>(chunks, in_sums, x, sums);
+    group.add_padded_chunks(chunks, in_sums, in_packs, x, sums);
     if (in_packs < all) [[unlikely]]
-      add_lanes(group, in_packs, x, sums);
+      add_lanes(group, chunks, in_packs, x, sums);
     // Of an infinity or a NaN, padding makes a NaN. Where there is any, the lanes by themselves say what is right.
     // Asked always: whether a group has padding at all would be one more guess.
     if (has_zeros_in_padding && has_nan(sums)) [[unlikely]] {
       for (auto& pack : sums) pack = Vector{};
-      add_lanes(group, 0, x, sums);
+      add_lanes(group, chunks_reader<lanes>(columns_, position, slot, stride), 0, x, sums);
     }
     store(position, sums, alpha, beta, y);
   }
 
-  template <class Group>
-  static AUTOSPMV_INLINE void add_lanes(const Group& group, std::int64_t first, const T* x, Sums& sums) {
+  template <class Group, class Chunks>
+  static AUTOSPMV_INLINE void add_lanes(const Group& group, const Chunks& chunks, std::int64_t first, const T* x,
+                                        Sums& sums) {
     T sum[lanes];
     std::memcpy(sum, sums, sizeof sum);
-    Group::add_lanes(group, first, x, sum);
+    Group::add_lanes(group, chunks, first, x, sum);
     std::memcpy(sums, sum, sizeof sum);
   }
 
@@ -333,28 +370,34 @@ AUTOSPMV_INLINE void multiply_shared_rows(const SlicedMatrix<T>& sliced, Columns
   }
 }
 
+template <class T, class Columns, class Values>
+AUTOSPMV_INLINE void multiply_rows_of_threads(const SlicedMatrix<T>& sliced, const Columns& columns,
+                                              const Values& values, Share rows, T alpha, const T* x, T beta, T* y) {
+  if constexpr (std::is_same_v<Columns, FullColumns>) {
+    switch (sliced.layout.threads) {
+      case 2:
+        return multiply_shared_rows<2>(sliced, columns, values, rows, alpha, x, beta, y);
+      case 4:
+        return multiply_shared_rows<4>(sliced, columns, values, rows, alpha, x, beta, y);
+      case 8:
+        return multiply_shared_rows<8>(sliced, columns, values, rows, alpha, x, beta, y);
+      case 16:
+        return multiply_shared_rows<16>(sliced, columns, values, rows, alpha, x, beta, y);
+      default:
+        return multiply_shared_rows<32>(sliced, columns, values, rows, alpha, x, beta, y);
+    }
+  }
+}
+
 // `groups` are groups of lanes, or rows where these have several threads.
 template <class T, class Columns, class Values>
 AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Columns& columns, const Values& values,
                                      Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
-  if (sliced.slice_rows == 1) {
-    multiply_rows(sliced, columns, values, slices, alpha, x, beta, y);
-  } else if (sliced.layout.threads > 1) {
-    if constexpr (std::is_same_v<Columns, FullColumns>) {
-      switch (sliced.layout.threads) {
-        case 2:
-          return multiply_shared_rows<2>(sliced, columns, values, groups, alpha, x, beta, y);
-        case 4:
-          return multiply_shared_rows<4>(sliced, columns, values, groups, alpha, x, beta, y);
-        case 8:
-          return multiply_shared_rows<8>(sliced, columns, values, groups, alpha, x, beta, y);
-        case 16:
-          return multiply_shared_rows<16>(sliced, columns, values, groups, alpha, x, beta, y);
-        default:
-          return multiply_shared_rows<32>(sliced, columns, values, groups, alpha, x, beta, y);
-      }
-    }
-  } else if (lanes_of(sliced.slice_rows) == most_lanes) {
+  if constexpr (!std::is_same_v<Columns, ChunkedColumns>) {
+    if (sliced.slice_rows == 1) return multiply_rows(sliced, columns, values, slices, alpha, x, beta, y);
+    if (sliced.layout.threads > 1) return multiply_rows_of_threads(sliced, columns, values, groups, alpha, x, beta, y);
+  }
+  if (lanes_of(sliced.slice_rows) == most_lanes) {
     LaneGroups<most_lanes, T, Columns, Values>(sliced, columns, values).multiply(slices, groups, alpha, x, beta, y);
   } else {
     LaneGroups<least_lanes, T, Columns, Values>(sliced, columns, values).multiply(slices, groups, alpha, x, beta, y);
@@ -368,7 +411,7 @@ AUTOSPMV_INLINE void multiply_slices(const SlicedMatrix<T>& sliced, const Column
   }
 AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, FullColumns)
 AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, Distances<std::uint16_t>)
-AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, Distances<std::uint8_t>)
+AUTOSPMV_EACH_VALUES(AUTOSPMV_GROUPS, ChunkedColumns)
 #undef AUTOSPMV_GROUPS
 
 // How far packs go in a group of lanes of such lengths: as far as most lanes do, and to the end where the padding of
@@ -730,9 +773,7 @@ std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, E
     }
     return fill_arrays(matrix, sliced, to_columns, columns.bases.data(), values.full.data());
   };
-  const auto lossless = columns.bits == 8    ? fill_with(columns.octets.data())
-                        : columns.bits == 16 ? fill_with(columns.words.data())
-                                             : fill_with(columns.full.data());
+  const auto lossless = columns.bits == 16 ? fill_with(columns.words.data()) : fill_with(columns.full.data());
   if (!lossless.values) return refuse_encoding(values.bits);
   if (!lossless.columns) return refuse_slices(columns.bits);
   return std::nullopt;
@@ -744,9 +785,13 @@ void fill_values(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<T>& va
 }
 
 // As with_columns().
-template <class Body>
-void with_columns_on_host(const EncodedColumns& columns, const Body& body) {
-  if (columns.bits == 8) return body(Distances<std::uint8_t>{columns.octets.data(), columns.bases.data()});
+template <class T, class Body>
+void with_columns_on_host(const SlicedMatrix<T>& sliced, const Body& body) {
+  const auto& columns = sliced.columns;
+  const auto& chunks = sliced.column_chunks;
+  if (sliced.layout.column_bits == 0) {
+    return body(ChunkedColumns{chunks.heads.data(), chunks.firsts.data(), chunks.octets.data()});
+  }
   if (columns.bits == 16) return body(Distances<std::uint16_t>{columns.words.data(), columns.bases.data()});
   body(FullColumns{columns.full.data()});
 }
@@ -755,7 +800,7 @@ template <class T>
 void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y) {
   const std::int64_t groups =
       sliced.layout.threads > 1 ? sliced.slice_rows : sliced.slice_rows / lanes_of(sliced.slice_rows);
-  with_columns_on_host(sliced.columns, [&](auto columns) {
+  with_columns_on_host(sliced, [&](auto columns) {
     with_values(sliced.values, [&](auto values) {
       if (sliced.layout.slice_rows == 0) {
         parallel_region(sliced.slots + sliced.rows, [&](int thread, int threads) {

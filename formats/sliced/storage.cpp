@@ -74,9 +74,8 @@ std::optional<Refusal> fill_on_host(const CsrView<T>& matrix, SlicedMatrix<T>& s
   auto& columns = sliced.columns;
   columns.bits = sliced.layout.column_bits;
   if (columns.bits == full_column_bits) columns.full = Array<std::int32_t>(slots, Place{});
-  if (columns.bits == 16) columns.words = Array<std::uint16_t>(slots, Place{});
-  if (columns.bits == 8) columns.octets = Array<std::uint8_t>(slots, Place{});
-  if (columns.bits < full_column_bits) {
+  if (columns.bits == 16) {
+    columns.words = Array<std::uint16_t>(slots, Place{});
     columns.bases = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices), Place{});
   }
   const int value_bits = value_bits_of<T>(sliced.layout.value_bits);
@@ -88,6 +87,9 @@ std::optional<Refusal> fill_on_host(const CsrView<T>& matrix, SlicedMatrix<T>& s
     values.full = Array<T>(slots, Place{});
   } else if (value_bits > 0) {
     values.narrow = Array<float>(slots, Place{});
+  }
+  if (columns.bits == 0) {
+    if (auto refusal = host::fill_column_chunks(matrix, sliced)) return refusal;
   }
   if (auto refusal = host::fill(matrix, sliced, columns, values)) return refusal;
   if (!is_looked_up) {

@@ -15,6 +15,7 @@
 // the slice.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
 #include "formats/format.hpp"
+#include "formats/sliced/column_chunks.hpp"
 
 namespace autospmv::formats {
 
@@ -41,8 +43,9 @@ struct SlicedLayout {
   int block = 256;                  ///< CUDA: threads a block
   std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
   int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
-  int column_bits = 32;             ///< 32; 16 or 8 where slices are small
-  int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
+  int column_bits = 32;        ///< 32; 16 or 8 where slices are small; 0, on the host where C is 8 or 16: by chunk,
+                               ///< see column_chunks.hpp
+  int value_bits = full_bits;  ///< 0, 8, 32, or full_bits: those of T
 };
 
 /// How far the host goes with lanes that it multiplies at once.
@@ -67,6 +70,7 @@ struct SlicedMatrix {
   Array<GroupChunks> group_chunks;   ///< on the host, of each group of lanes
   std::vector<std::int64_t> parts;   ///< on the host, first slice of each part that one thread multiplies, and `slices`
   EncodedColumns columns;            ///< one a slot
+  ColumnChunks column_chunks;        ///< or these, where column_bits is 0
   EncodedValues<T> values;
 
   // As formats/common/operators.hpp has it.
@@ -75,19 +79,30 @@ struct SlicedMatrix {
   [[nodiscard]] bool takes_any_values() const { return values.in_full(); }
   [[nodiscard]] std::int64_t bytes() const {
     return slice_chunks.bytes() + row_order.bytes() + lengths.bytes() + group_chunks.bytes() + columns.bytes() +
-           values.bytes();
+           column_chunks.bytes() + values.bytes();
   }
 };
 
-/// Bytes of a layout with so many slots in all; also what one product reads of it.
+/// Bits of a column in a layout, at most.
+inline double most_column_bits(const SlicedLayout& layout) {
+  const double head = 32 / static_cast<double>(std::max<std::int64_t>(1, layout.slice_rows));
+  return layout.column_bits == 0 ? full_column_bits + head : layout.column_bits;
+}
+
+/// Bytes of a layout with so many slots in all, of so many bits a column; also what one product reads of it.
 template <class T>
-double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots) {
+double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots, double column_bits) {
   const auto count = static_cast<double>(rows);
   const double slices = layout.slice_rows > 0 ? count / static_cast<double>(layout.slice_rows) : 1;
   const double per_row = (layout.sort_window > 1 ? 4 : 0) + (layout.keep_lengths ? 4 : 0);
   const double bases = layout.column_bits < 32 ? slices : 0;
-  const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
+  const double bits = column_bits + value_bits_of<T>(layout.value_bits);
   return slots * bits / 8 + count * per_row + (slices + 2 + bases) * 4;
+}
+
+template <class T>
+double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots) {
+  return sliced_bytes<T>(layout, rows, slots, most_column_bits(layout));
 }
 
 /// Converts, or refuses storage that is too large. Complete when it returns.

@@ -1,4 +1,5 @@
 // Slices whose slots hosts write in fewer bits: what just fits is kept, what does not is refused.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -54,16 +55,74 @@ void expect_refused(const Params& params, const HostCsr<double>& source, const s
   EXPECT_NE(built.reason().find(reason), std::string::npos) << built.reason();
 }
 
-TEST(SlicesOnHosts, KeepColumnsAsFarApartAsTheirBitsHold) {
-  for (const std::int64_t bits : {8, 16}) {
-    const std::int64_t most = (std::int64_t{1} << bits) - 2;
-    for (const std::int64_t slice_rows : {1, 8, 16, 32}) {
-      const std::int64_t sigma = slice_rows == 1 ? 256 : 1;
-      const auto params = params_of(slice_rows, sigma, bits, 64);
-      expect_right_product("sell_p", params, source_of(most), host_device());
-      expect_refused(params, source_of(most + 1), "a slice spans more than " + std::to_string(bits) + " bits");
+TEST(SlicesOnHosts, KeepColumnsAsFarApartAs16BitsHold) {
+  constexpr std::int64_t most = (1 << 16) - 2;
+  for (const std::int64_t slice_rows : {1, 8, 16, 32}) {
+    const std::int64_t sigma = slice_rows == 1 ? 256 : 1;
+    const auto params = params_of(slice_rows, sigma, 16, 64);
+    expect_right_product("sell_p", params, source_of(most), host_device());
+    expect_refused(params, source_of(most + 1), "a slice spans more than 16 bits");
+  }
+}
+
+// Rows of four entries, the second of which lies this much farther off from row to row; of one in five rows it is the
+// last.
+HostCsr<double> apart(std::int64_t step) {
+  HostCsr<double> csr;
+  csr.rows = rows;
+  csr.cols = 10 + rows * std::max<std::int64_t>(1, step) + 10;
+  csr.row_ptr = {0};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t far = 2 + row * step;
+    std::vector<std::int64_t> columns = {row % 2, far, csr.cols - 9 + row % 3, csr.cols - 1};
+    if (row % 5 == 0) columns.resize(2);
+    for (const auto column : columns) {
+      csr.col_idx.push_back(static_cast<std::int32_t>(column));
+      csr.values.push_back(random_value(6, csr.values.size()));
+    }
+    csr.row_ptr.push_back(std::ssize(csr.values));
+  }
+  return csr;
+}
+
+TEST(SlicesOnHosts, KeepColumnsByChunkHoweverFarApart) {
+  for (const std::int64_t slice_rows : {8, 16}) {
+    // What just fits 1 and 2 bytes, and what just does not.
+    for (const std::int64_t farthest : {0xff, 0x100, 0xffff, 0x10000}) {
+      for (const std::int64_t below : {0, 1}) {
+        const auto step = farthest / (slice_rows - 1) + below;
+        for (const std::int64_t sigma : {1, 256}) {
+          expect_right_product("sell_p", params_of(slice_rows, sigma, 0, 64), apart(step), host_device());
+        }
+        expect_right_product("sliced_ell", {{"S", 16}, {"T", 1}, {"column_bits", 0}, {"value_bits", 64}}, apart(step),
+                             host_device());
+      }
     }
   }
+}
+
+TEST(SlicesOnHosts, KeepColumnsByChunkInFewerBytes) {
+  const auto matrix = matrix_of(apart(1));
+  const auto bytes = [&](std::int64_t column_bits) {
+    const auto params = params_of(16, 1, column_bits, 64);
+    const auto built = find_format<double>("sell_p")->build(data_of(matrix).on(host_device()), params, host_device());
+    return (*built)->bytes();
+  };
+  const std::int64_t slots = (rows + 15) / 16 * 16 * 4;
+  const std::int64_t slices = (rows + 15) / 16;
+  EXPECT_EQ(bytes(32) - bytes(0), slots * 4 - (slots + slots / 16 * 4 + (slices + 1) * 4));
+}
+
+TEST(SlicesOnHosts, RefuseColumnsByChunkThatAreNoShorter) {
+  const auto params = params_of(16, 1, 0, 64);
+  auto source = apart(100000);
+  for (std::size_t k = 0; k < source.col_idx.size(); ++k) {
+    source.col_idx[k] = static_cast<std::int32_t>((k % 4) * 25000000 + (k / 4 * 7919 % rows) * 20000);
+  }
+  expect_refused(params, source, "as many bytes as in full");
+  expect_refused(params_of(32, 1, 0, 64), apart(1), "slices of 8 or 16 rows");
+  source.cols = (std::int64_t{1} << 30) + 1;
+  expect_refused(params, source, "2^30");
 }
 
 TEST(SlicesOnHosts, KeepInFloatWhatFloatKeeps) {

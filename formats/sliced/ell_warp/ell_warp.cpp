@@ -29,7 +29,7 @@ class EllWarp final : public SlicedFormat<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto values = value_bits_for<T>(features);
-    const auto columns = column_bits_for(features.slice_span_max);
+    const auto columns = this->column_bits(features, device);
     // Sorting buys nothing where the groups are full as they are.
     const Values sort = features.sliced_ell_padding[1] > 1.02 ? Values{1, 0} : Values{0};
     if (device.backend == Backend::host) return {{"sort", sort}, {"column_bits", columns}, {"value_bits", values}};
@@ -44,7 +44,8 @@ class EllWarp final : public SlicedFormat<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
-    std::vector<Allowed> all{{"sort", {0, 1}}, {"column_bits", {8, 16, 32}}, {"value_bits", all_value_bits<T>()}};
+    std::vector<Allowed> all{
+        {"sort", {0, 1}}, {"column_bits", this->all_column_bits(device)}, {"value_bits", all_value_bits<T>()}};
     if (device.backend == Backend::cuda) all.push_back({"block", {128, 256, 512}});
     return all;
   }

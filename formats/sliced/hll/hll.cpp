@@ -30,7 +30,7 @@ class Hll final : public SlicedFormat<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto values = value_bits_for<T>(features);
-    const auto columns = column_bits_for(features.slice_span_max);
+    const auto columns = this->column_bits(features, device);
     if (device.backend == Backend::host) return {{"hack", {32}}, {"column_bits", columns}, {"value_bits", values}};
     return {{"column_bits", columns}, {"value_bits", values}, {"threads", {1, 2, 4}}, {"hack", {32, 64}}};
   }
@@ -43,8 +43,9 @@ class Hll final : public SlicedFormat<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
-    std::vector<Allowed> all{
-        {"hack", {32, 64, 96, 128, 256}}, {"column_bits", {8, 16, 32}}, {"value_bits", all_value_bits<T>()}};
+    std::vector<Allowed> all{{"hack", {32, 64, 96, 128, 256}},
+                             {"column_bits", this->all_column_bits(device)},
+                             {"value_bits", all_value_bits<T>()}};
     if (device.backend == Backend::cuda) all.push_back({"threads", {1, 2, 4}});
     return all;
   }

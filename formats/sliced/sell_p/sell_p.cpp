@@ -35,7 +35,7 @@ class SellP final : public SlicedFormat<T> {
     Values windows{1};
     if (features.sliced_ell_padding[1] > 1.02) windows = {4096, 256, this->whole, 1};
     const auto values = value_bits_for<T>(features);
-    const auto columns = column_bits_for(features.slice_span_max);
+    const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
     if (device.backend == Backend::host) {
       return {{"C", {16, 1}, {32, 64, 8}},
               {"T", {1}},
@@ -70,7 +70,7 @@ class SellP final : public SlicedFormat<T> {
     return {{"C", host ? Values{1, 8, 16, 32, 64, 128} : Values{8, 16, 32, 64, 128}},
             {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
             {"sigma", {1, 64, 256, 1024, 4096, 16384, 65536, this->whole}},
-            {"column_bits", {8, 16, 32}},
+            {"column_bits", this->or_by_chunk(this->all_column_bits(device), device)},
             {"value_bits", all_value_bits<T>()}};
   }
 };

@@ -31,7 +31,7 @@ class SlicedEll final : public SlicedFormat<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto values = value_bits_for<T>(features);
-    const auto columns = column_bits_for(features.slice_span_max);
+    const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
     if (device.backend == Backend::host)
       return {{"S", {16}}, {"T", {1}}, {"column_bits", columns}, {"value_bits", values}};
     Values threads{1, 2, 4};
@@ -49,9 +49,10 @@ class SlicedEll final : public SlicedFormat<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
+    const bool host = device.backend == Backend::host;
     return {{"S", {16, 32, 64, 128}},
-            {"T", device.backend == Backend::host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
-            {"column_bits", {8, 16, 32}},
+            {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
+            {"column_bits", this->or_by_chunk(this->all_column_bits(device), device)},
             {"value_bits", all_value_bits<T>()}};
   }
 };

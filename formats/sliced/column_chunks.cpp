@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/machine/parallel.hpp"
+#include "formats/sliced/convert.hpp"
+#include "formats/sliced/host_rows.hpp"
+
+namespace autospmv::formats::host {
+
+namespace {
+
+template <int lanes>
+class ChunksWriter {
+ public:
+  ChunksWriter(ColumnChunks& stored, const std::int32_t* slice_chunks) : stored_(stored), slice_chunks_(slice_chunks) {}
+
+  // Before the others, of each slice.
+  template <class T, class Offset>
+  void open(const CsrView<T>& matrix, const Offset* row_ptr, const SlicedMatrix<T>& sliced, std::int64_t slice) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const auto position = slice * lanes + lane;
+      lengths_[lane] = length_at(sliced, row_ptr, position);
+      columns_[lane] = lengths_[lane] > 0 ? matrix.col_idx + row_ptr[row_at(sliced, position)] : nullptr;
+    }
+    full_ = sliced.group_chunks[static_cast<std::size_t>(slice)].full;
+    heads_ = stored_.heads.data() + slice_chunks_[slice];
+    chunks_ = slice_chunks_[slice + 1] - slice_chunks_[slice];
+  }
+
+  // Returns the octets of the slice over its rows. Row by row, which is how columns lie.
+  std::int32_t write_heads() {
+    smallest_.assign(static_cast<std::size_t>(chunks_), std::numeric_limits<std::int32_t>::max());
+    largest_.assign(static_cast<std::size_t>(chunks_), 0);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const auto* const columns = columns_[lane];
+      auto* const smallest = smallest_.data();
+      auto* const largest = largest_.data();
+      for (std::int64_t chunk = 0; chunk < lengths_[lane]; ++chunk) {
+        smallest[chunk] = std::min(smallest[chunk], columns[chunk]);
+        largest[chunk] = std::max(largest[chunk], columns[chunk]);
+      }
+    }
+    std::int32_t octets = 0;
+    for (std::size_t chunk = 0; chunk < smallest_.size(); ++chunk) {
+      const auto head = ColumnChunks::head_of(smallest_[chunk], largest_[chunk]);
+      heads_[chunk] = head;
+      octets += 1 << ColumnChunks::width_of(head);
+    }
+    return octets;
+  }
+
+  void write_columns(std::int32_t first) const {
+    auto* to = stored_.octets.data() + std::int64_t{first} * lanes;
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      const auto width = ColumnChunks::width_of(heads_[chunk]);
+      const auto smallest = ColumnChunks::smallest_of(heads_[chunk]);
+      if (width == 0) write(chunk, smallest, to);
+      if (width == 1) write(chunk, smallest, reinterpret_cast<std::uint16_t*>(to));
+      if (width == 2) write(chunk, smallest, reinterpret_cast<std::int32_t*>(to));
+      to += std::int64_t{lanes} << width;
+    }
+  }
+
+ private:
+  template <class Distance>
+  void write(std::int64_t chunk, std::int32_t smallest, Distance* to) const {
+    const auto write_by = [&](const auto& has_entry) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        to[lane] = has_entry(lane) ? static_cast<Distance>(columns_[lane][chunk] - smallest) : Distance{0};
+      }
+    };
+    if (chunk < full_) return write_by([](int /*lane*/) { return true; });
+    write_by([&](int lane) { return chunk < lengths_[lane]; });
+  }
+
+  ColumnChunks& stored_;
+  const std::int32_t* slice_chunks_;
+  std::array<const std::int32_t*, lanes> columns_{};
+  std::array<std::int64_t, lanes> lengths_{};
+  std::int64_t full_ = 0;  // chunks without padding
+  std::int64_t chunks_ = 0;
+  std::int32_t* heads_ = nullptr;
+  std::vector<std::int32_t> smallest_;  // of each chunk
+  std::vector<std::int32_t> largest_;
+};
+
+// Heads first, for they say where the chunks of each slice begin. False where nothing is saved.
+template <int lanes, class T, class Offset>
+bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<T>& sliced) {
+  auto& stored = sliced.column_chunks;
+  stored.heads = Array<std::int32_t>(static_cast<std::size_t>(sliced.slots / lanes), Place{});
+  stored.firsts = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices) + 1, Place{});
+  const auto for_each_slice = [&](const auto& write) {
+    parallel_region(sliced.slots, [&](int thread, int threads) {
+      ChunksWriter<lanes> writer(stored, sliced.slice_chunks.data());
+      const auto slices = share_of(sliced.slices, thread, threads);
+      for (auto slice = slices.first; slice < slices.last; ++slice) {
+        writer.open(matrix, row_ptr, sliced, slice);
+        write(writer, stored.firsts[static_cast<std::size_t>(slice)]);
+      }
+    });
+  };
+  for_each_slice([](auto& writer, std::int32_t& octets) { octets = writer.write_heads(); });
+  const auto octets = scan_chunks(stored.firsts) * lanes;
+  const auto in_full = sliced.slots * static_cast<std::int64_t>(sizeof(std::int32_t));
+  if (sliced.slots > 0 && octets + stored.heads.bytes() >= in_full) return false;
+  stored.octets = Array<std::uint8_t>(static_cast<std::size_t>(octets), Place{});
+  for_each_slice([](const auto& writer, std::int32_t first) { writer.write_columns(first); });
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<Refusal> fill_column_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
+  if (matrix.cols > ColumnChunks::most_cols) return Refusal{"columns: 2^30 or more"};
+  const bool are_shorter = with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    if (sliced.slice_rows == most_lanes) return write_chunks<most_lanes>(matrix, row_ptr, sliced);
+    return write_chunks<least_lanes>(matrix, row_ptr, sliced);
+  });
+  if (!are_shorter) return Refusal{"columns: chunks need as many bytes as in full"};
+  return std::nullopt;
+}
+
+template std::optional<Refusal> fill_column_chunks(const CsrView<float>&, SlicedMatrix<float>&);
+template std::optional<Refusal> fill_column_chunks(const CsrView<double>&, SlicedMatrix<double>&);
+
+}  // namespace autospmv::formats::host

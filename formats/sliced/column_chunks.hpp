@@ -1,0 +1,79 @@
+// Columns on the host in as few bytes as each chunk of a slice needs: 1, 2 or 4 a column, as the distance from the
+// smallest column of the chunk. Rows that run alike, those of a mesh, meet near columns in each chunk, however far
+// apart chunks are: where a slice spans more than 16 bits hold, most of its chunks span no more than 8 do. For slices
+// of as many rows as are multiplied at once.
+//
+//   C = 4    chunk 0      chunk 1        heads    4: 1 byte    900: 2 bytes
+//            4 5 6 7      . 900 901 2000          octets   0 1 2 3 | 0 0  0 0  1 0  76 4
+//
+// Padding has the smallest column of its chunk, which is read anyway.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/machine/array.hpp"
+#include "core/machine/simd.hpp"
+#include "formats/common/host/read_ahead.hpp"
+
+namespace autospmv::formats {
+
+struct ColumnChunks {
+  Array<std::int32_t> heads;   ///< of each chunk: its smallest column times 4, and the power of two that is its bytes
+  Array<std::int32_t> firsts;  ///< where the chunks of each slice begin, in octets over C; one more at the end
+  Array<std::uint8_t> octets;
+
+  static constexpr std::int64_t most_cols = std::int64_t{1} << 30;  ///< that heads have room for
+
+  static std::int32_t head_of(std::int32_t smallest, std::int32_t largest) {
+    const auto distance = largest - smallest;
+    const std::uint32_t width = (distance > 0xff ? 1 : 0) + (distance > 0xffff ? 1 : 0);
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(smallest) << 2 | width);
+  }
+  static AUTOSPMV_INLINE std::uint32_t width_of(std::int32_t head) { return static_cast<std::uint32_t>(head) & 3; }
+  static AUTOSPMV_INLINE std::int32_t smallest_of(std::int32_t head) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(head) >> 2);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const { return heads.bytes() + firsts.bytes() + octets.bytes(); }
+};
+
+/// The chunks of a slice of so many rows, read in order.
+template <int lanes>
+class ColumnChunksReader {
+ public:
+  AUTOSPMV_INLINE ColumnChunksReader(const std::int32_t* head, const std::uint8_t* octets)
+      : head_(head), octets_(octets) {}
+
+  /// Calls body(x, column_of) for the next chunk: the element that a lane meets is x[column_of(lane)].
+  template <class T, class Body>
+  AUTOSPMV_INLINE void next(const T* x, const Body& body) {
+    const auto head = *head_++;
+    x += ColumnChunks::smallest_of(head);
+    const auto width = ColumnChunks::width_of(head);
+    if (width == 0) return read<std::uint8_t>(x, body);
+    if (width == 1) return read<std::uint16_t>(x, body);
+    read<std::int32_t>(x, body);
+  }
+  // As is asked ahead of other arrays, as if all took a byte.
+  AUTOSPMV_INLINE void ask_ahead() const {
+    read_ahead(head_, 1);
+    read_ahead(octets_, lanes);
+  }
+
+ private:
+  template <class Distance, class T, class Body>
+  AUTOSPMV_INLINE void read(const T* x, const Body& body) {
+    body(x, [octets = octets_](int lane) AUTOSPMV_INLINE_LAMBDA {
+      Distance distance;
+      std::memcpy(&distance, octets + static_cast<std::size_t>(lane) * sizeof distance, sizeof distance);
+      return static_cast<std::int64_t>(distance);
+    });
+    octets_ += lanes * sizeof(Distance);
+  }
+
+  const std::int32_t* head_;
+  const std::uint8_t* octets_;
+};
+
+}  // namespace autospmv::formats
