@@ -74,9 +74,10 @@ inline double conversion_by_sorting(const Features& features) {
   return 1.2 + nonzeros_of_a_row / std::max(1.0, features.npr_mean);
 }
 
-/// Giving so many slots back from so few bits.
+/// Giving so many slots back from so few bits; by chunk where a column has 0.
 inline double work_of_decoding(double slots, std::int64_t column_bits, std::int64_t value_bits) {
-  return slots * ((column_bits < full_column_bits ? 0.03 : 0) + (value_bits == 8 ? 0.38 : 0));
+  const double of_column = column_bits == 0 ? 0.01 : column_bits < full_column_bits ? 0.03 : 0;
+  return slots * (of_column + (value_bits == 8 ? 0.38 : 0));
 }
 
 }  // namespace autospmv::formats
