@@ -53,12 +53,8 @@ struct ChunkedColumns {
 };
 
 // Where the columns of a slice count from.
-template <class T>
-AUTOSPMV_INLINE const T* x_of_slice(const FullColumns& /*columns*/, std::int64_t /*slice*/, const T* x) {
-  return x;
-}
-template <class T>
-AUTOSPMV_INLINE const T* x_of_slice(const ChunkedColumns& /*columns*/, std::int64_t /*slice*/, const T* x) {
+template <class Columns, class T>
+AUTOSPMV_INLINE const T* x_of_slice(const Columns& /*columns*/, std::int64_t /*slice*/, const T* x) {
   return x;
 }
 template <class Distance, class T>

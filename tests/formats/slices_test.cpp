@@ -67,12 +67,13 @@ TEST(SlicesOnHosts, KeepColumnsAsFarApartAs16BitsHold) {
 
 // Rows of four entries, the second of which lies this much farther off from row to row; of one in five rows it is the
 // last.
+constexpr std::int64_t rows_apart = 200;
 HostCsr<double> apart(std::int64_t step) {
   HostCsr<double> csr;
-  csr.rows = rows;
-  csr.cols = 10 + rows * std::max<std::int64_t>(1, step) + 10;
+  csr.rows = rows_apart;
+  csr.cols = 10 + rows_apart * std::max<std::int64_t>(1, step) + 10;
   csr.row_ptr = {0};
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (std::int64_t row = 0; row < rows_apart; ++row) {
     const std::int64_t far = 2 + row * step;
     std::vector<std::int64_t> columns = {row % 2, far, csr.cols - 9 + row % 3, csr.cols - 1};
     if (row % 5 == 0) columns.resize(2);
@@ -89,8 +90,8 @@ TEST(SlicesOnHosts, KeepColumnsByChunkHoweverFarApart) {
   for (const std::int64_t slice_rows : {8, 16}) {
     // What just fits 1 and 2 bytes, and what just does not.
     for (const std::int64_t farthest : {0xff, 0x100, 0xffff, 0x10000}) {
-      for (const std::int64_t below : {0, 1}) {
-        const auto step = farthest / (slice_rows - 1) + below;
+      for (const std::int64_t beyond : {0, 1}) {
+        const auto step = farthest / (slice_rows - 1) + beyond;
         for (const std::int64_t sigma : {1, 256}) {
           expect_right_product("sell_p", params_of(slice_rows, sigma, 0, 64), apart(step), host_device());
         }
@@ -108,16 +109,17 @@ TEST(SlicesOnHosts, KeepColumnsByChunkInFewerBytes) {
     const auto built = find_format<double>("sell_p")->build(data_of(matrix).on(host_device()), params, host_device());
     return (*built)->bytes();
   };
-  const std::int64_t slots = (rows + 15) / 16 * 16 * 4;
-  const std::int64_t slices = (rows + 15) / 16;
+  const std::int64_t slices = (rows_apart + 15) / 16;
+  const std::int64_t slots = slices * 16 * 4;
   EXPECT_EQ(bytes(32) - bytes(0), slots * 4 - (slots + slots / 16 * 4 + (slices + 1) * 4));
 }
 
 TEST(SlicesOnHosts, RefuseColumnsByChunkThatAreNoShorter) {
   const auto params = params_of(16, 1, 0, 64);
-  auto source = apart(100000);
+  auto source = apart(1);
+  source.cols = 100000000;
   for (std::size_t k = 0; k < source.col_idx.size(); ++k) {
-    source.col_idx[k] = static_cast<std::int32_t>((k % 4) * 25000000 + (k / 4 * 7919 % rows) * 20000);
+    source.col_idx[k] = static_cast<std::int32_t>((k % 4) * 25000000 + (k / 4 * 7919 % 1000) * 20000);
   }
   expect_refused(params, source, "as many bytes as in full");
   expect_refused(params_of(32, 1, 0, 64), apart(1), "slices of 8 or 16 rows");

@@ -76,7 +76,7 @@ inline double conversion_by_sorting(const Features& features) {
 
 /// Giving so many slots back from so few bits; by chunk where a column has 0.
 inline double work_of_decoding(double slots, std::int64_t column_bits, std::int64_t value_bits) {
-  const double of_column = column_bits == 0 ? 0.01 : column_bits < full_column_bits ? 0.03 : 0;
+  const double of_column = column_bits == 0 ? 0.05 : column_bits < full_column_bits ? 0.03 : 0;
   return slots * (of_column + (value_bits == 8 ? 0.38 : 0));
 }
 
