@@ -524,21 +524,30 @@ class Filler {
       columns[lane] = row.length > 0 ? matrix_.col_idx + row.first : &kept_.base;
       values[lane] = row.length > 0 ? matrix_.values + row.first : &zero;
     }
-    // What stands in padding is read: the last column of the row, which lies near.
-    const auto entry_at = [&](std::int64_t chunk, int lane) {
-      return std::min(chunk, std::max<std::int64_t>(lengths[lane] - 1, 0));
+    const std::int64_t full = sliced_.group_chunks[static_cast<std::size_t>(position / lanes)].full;
+    const auto fill_chunks = [&](auto* array, const auto& entry_of, const auto& padding_of) {
+      auto* to = array + slots.first;
+      for (std::int64_t chunk = 0; chunk < full; ++chunk, to += sliced_.slice_rows) {
+        for (int lane = 0; lane < lanes; ++lane) to[lane] = entry_of(lane, chunk);
+      }
+      for (auto chunk = full; chunk < slots.chunks; ++chunk, to += sliced_.slice_rows) {
+        for (int lane = 0; lane < lanes; ++lane) {
+          const auto last = entry_of(lane, std::min(chunk, std::max<std::int64_t>(lengths[lane] - 1, 0)));
+          to[lane] = chunk < lengths[lane] ? last : padding_of(last);
+        }
+      }
     };
     auto kept = kept_;
-    for (std::int64_t chunk = 0; columns_ != nullptr && chunk < slots.chunks; ++chunk) {
-      auto* const to = columns_ + slots.first + chunk * sliced_.slice_rows;
-      for (int lane = 0; lane < lanes; ++lane) to[lane] = kept.shortened(columns[lane][entry_at(chunk, lane)]);
+    // What stands in padding is read: the last column of the row, which lies near.
+    if (columns_ != nullptr) {
+      fill_chunks(
+          columns_, [&](int lane, std::int64_t k) { return kept.shortened(columns[lane][k]); },
+          [](Column last) { return last; });
     }
-    for (std::int64_t chunk = 0; values_ != nullptr && chunk < slots.chunks; ++chunk) {
-      auto* const to = values_ + slots.first + chunk * sliced_.slice_rows;
-      for (int lane = 0; lane < lanes; ++lane) {
-        const Value value = kept.narrowed(values[lane][entry_at(chunk, lane)]);
-        to[lane] = chunk < lengths[lane] ? value : Value{0};
-      }
+    if (values_ != nullptr) {
+      fill_chunks(
+          values_, [&](int lane, std::int64_t k) { return kept.narrowed(values[lane][k]); },
+          [](Value /*last*/) { return Value{0}; });
     }
     for (int lane = 0; lane < lanes && !kept.equal; ++lane) kept.check(values[lane], lengths[lane]);
     kept.equal = true;
