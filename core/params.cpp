@@ -129,7 +129,7 @@ std::vector<Params> ParamSpace::combinations(Choices choices) const {
   for (const auto& axis : axes_) {
     const auto name = known_name(axis.name);
     const std::span<const std::int64_t> others =
-        choices == Choices::all ? axis.others : std::span<const std::int64_t>{};
+        choices == Choices::likely ? std::span<const std::int64_t>{} : axis.others;
     std::vector<Params> longer;
     longer.reserve(all.size() * (axis.values.size() + others.size()));
     for (const auto& params : all) {

@@ -66,8 +66,9 @@ class Params {
 
 /// Which of a format's choices are meant.
 enum class Choices : std::uint8_t {
-  likely,  ///< those that may be the best: what short lists are made from
-  all,     ///< those, and what is there to be seen tried
+  likely,   ///< those that may be the best: what short lists are made from
+  offered,  ///< and the other parameters of the formats that are tried unasked
+  all,      ///< those, and what is there to be seen tried
 };
 
 /// The values each parameter of a format may take for one matrix on one device, in the order worth trying.

@@ -288,8 +288,8 @@ struct Rows {
 
 // `Lanes` neighbouring block rows of a slice, their sums in registers.
 template <int R, int Bytes, int Lanes, class T>
-AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t slice, std::int64_t lane, bool ahead,
-                                    T alpha, const T* x, T beta, T* y) {
+AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t slice, std::int64_t lane,
+                                    std::int64_t ahead, T alpha, const T* x, T beta, T* y) {
   const std::int64_t c = blocks.layout.c;
   const auto start = static_cast<std::int64_t>(blocks.slice_chunks.data()[slice]);
   const auto chunks = blocks.slice_chunks.data()[slice + 1] - start;
@@ -298,7 +298,7 @@ AUTOSPMV_INLINE void multiply_lanes(const BlockMatrix<T>& blocks, std::int64_t s
   const auto* values = blocks.values.full.data() + start * c * stride + lane * R;
   Rows<R, Bytes, T> rows[Lanes];
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    if (ahead) read_ahead(values, c * stride);
+    if (ahead > 0) read_ahead(values, c * stride, ahead);
     for (int l = 0; l < Lanes; ++l) {
       const auto first = columns[l] * c;
       const auto width = columns[l] < 0 ? 0 : std::min(c, blocks.cols - first);
@@ -322,7 +322,7 @@ AUTOSPMV_INLINE void multiply_slices(const BlockMatrix<T>& blocks, Share slices,
                                      T beta, T* y) {
   constexpr int together = 4;
   // Of longer slices the lanes beside these lie between a chunk and the next.
-  const bool ahead = blocks.slice <= together && is_read_ahead(blocks.values.full.bytes());
+  const auto ahead = blocks.slice <= together ? entries_ahead<T>(blocks.values.full.bytes()) : 0;
   for (auto slice = slices.first; slice < slices.last; ++slice) {
     if (blocks.slice == 1) {
       multiply_lanes<R, Bytes, 1>(blocks, slice, 0, ahead, alpha, x, beta, y);

@@ -56,9 +56,9 @@ class ColumnChunksReader {
     read<std::int32_t>(x, body);
   }
   // As is asked ahead of other arrays, as if all took a byte.
-  AUTOSPMV_INLINE void ask_ahead() const {
-    read_ahead(head_, 1);
-    read_ahead(octets_, lanes);
+  AUTOSPMV_INLINE void ask_ahead(std::int64_t entries) const {
+    read_ahead(head_, 1, entries / lanes);
+    read_ahead(octets_, lanes, entries);
   }
 
  private:

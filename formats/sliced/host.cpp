@@ -41,8 +41,9 @@ struct Distances {
 };
 
 template <class Distance>
-AUTOSPMV_INLINE void read_ahead(const Distances<Distance>& columns, std::int64_t slot, std::int64_t count) {
-  formats::read_ahead(columns.distances + slot, count);
+AUTOSPMV_INLINE void read_ahead(const Distances<Distance>& columns, std::int64_t slot, std::int64_t count,
+                                std::int64_t ahead) {
+  formats::read_ahead(columns.distances + slot, count, ahead);
 }
 
 // Columns by chunk, as a product reads them.
@@ -80,7 +81,7 @@ class ChunksReader {
     body(x, [this](int lane) AUTOSPMV_INLINE_LAMBDA { return columns_.at(slot_ + lane); });
     slot_ += stride_;
   }
-  AUTOSPMV_INLINE void ask_ahead() const { read_ahead(columns_, slot_, lanes); }
+  AUTOSPMV_INLINE void ask_ahead(std::int64_t entries) const { read_ahead(columns_, slot_, lanes, entries); }
 
  private:
   Columns columns_;
@@ -117,12 +118,12 @@ struct LaneGroup {
 
   using Sums = LaneSums<lanes, T>;
 
-  template <bool ahead, class Chunks>
-  AUTOSPMV_INLINE void add_chunks(Chunks& chunks, std::int64_t last, const T* x, Sums& sums) const {
+  template <bool asks_ahead, class Chunks>
+  AUTOSPMV_INLINE void add_chunks(Chunks& chunks, std::int64_t last, std::int64_t ahead, const T* x, Sums& sums) const {
     for (std::int64_t c = 0; c < last; ++c) {
-      if constexpr (ahead) {
-        read_ahead(values, slot + c * stride, lanes);
-        chunks.ask_ahead();
+      if constexpr (asks_ahead) {
+        read_ahead(values, slot + c * stride, lanes, ahead);
+        chunks.ask_ahead(ahead);
       }
       chunks.next(x, [&](const T* x_of, const auto& column_of) AUTOSPMV_INLINE_LAMBDA {
         for (int p = 0; p < lanes / width; ++p) sums[p] += products_at(c, p, x_of, column_of).elements;
@@ -205,13 +206,13 @@ class LaneGroups {
         group_chunks_(sliced.group_chunks.data()),
         lengths_(sliced.lengths.data()),
         order_(sliced.row_order.empty() ? nullptr : sliced.row_order.data()),
-        ahead_(is_read_ahead(sliced.columns.bytes() + sliced.column_chunks.bytes() + sliced.values.bytes())) {
+        ahead_(entries_ahead<T>(sliced.columns.bytes() + sliced.column_chunks.bytes() + sliced.values.bytes())) {
     values_.open();
   }
 
   AUTOSPMV_INLINE void multiply(Share slices, Share groups, T alpha, const T* x, T beta, T* y) {
     const auto multiply_by = [&](auto slice_rows) AUTOSPMV_INLINE_LAMBDA {
-      if (ahead_) {
+      if (ahead_ > 0) {
         multiply_slices<true>(slice_rows, slices, groups, alpha, x, beta, y);
       } else {
         multiply_slices<false>(slice_rows, slices, groups, alpha, x, beta, y);
@@ -232,26 +233,26 @@ class LaneGroups {
   // What is stored once for all slots is no zero in any.
   static constexpr bool has_zeros_in_padding = !std::is_same_v<Values, OneValue<T>>;
 
-  template <bool ahead, class Stride>
+  template <bool asks_ahead, class Stride>
   AUTOSPMV_INLINE void multiply_slices(Stride slice_rows, Share slices, Share groups, T alpha, const T* x, T beta,
                                        T* y) {
     for (auto slice = slices.first; slice < slices.last; ++slice) {
       const auto* const x_of = x_of_slice(columns_, slice, x);
       const std::int64_t chunk = slice_chunks_[slice];
       if constexpr (std::is_same_v<Stride, GroupStride<lanes>>) {
-        multiply_group<ahead>(slice_rows, slice * lanes, chunk * lanes, alpha, x_of, beta, y);
+        multiply_group<asks_ahead>(slice_rows, slice * lanes, chunk * lanes, alpha, x_of, beta, y);
       } else {
         auto position = slice * slice_rows + groups.first * lanes;
         auto slot = chunk * slice_rows + groups.first * lanes;
         const auto end = std::min(rows_, slice * slice_rows + groups.last * lanes);
         for (; position < end; position += lanes, slot += lanes) {
-          multiply_group<ahead>(slice_rows, position, slot, alpha, x_of, beta, y);
+          multiply_group<asks_ahead>(slice_rows, position, slot, alpha, x_of, beta, y);
         }
       }
     }
   }
 
-  template <bool ahead, class Stride>
+  template <bool asks_ahead, class Stride>
   AUTOSPMV_INLINE void multiply_group(Stride stride, std::int64_t position, std::int64_t slot, T alpha, const T* x,
                                       T beta, T* y) const {
     const LaneGroup<lanes, Stride, T, Values> group{values_, slot, stride, lengths_ + position};
@@ -260,7 +261,7 @@ class LaneGroups {
     for (auto& pack : sums) pack = Vector{};
     const auto [full, in_packs, all] = group_chunks_[static_cast<std::uint64_t>(position) / lanes];
     const std::int64_t in_sums = has_zeros_in_padding ? in_packs : full;
-    group.template add_chunks<ahead>(chunks, in_sums, x, sums);
+    group.template add_chunks<asks_ahead>(chunks, in_sums, ahead_, x, sums);
     group.add_padded_chunks(chunks, in_sums, in_packs, x, sums);
     if (in_packs < all) [[unlikely]]
       add_lanes(group, chunks, in_packs, x, sums);
@@ -319,7 +320,7 @@ class LaneGroups {
   const GroupChunks* group_chunks_;
   const std::int32_t* lengths_;
   const std::int32_t* order_;  // nullptr: each row is at its own position
-  bool ahead_;
+  std::int64_t ahead_;         // as entries_ahead() has it
 };
 
 // Slices of one row: CSR in another order of rows, without padding.

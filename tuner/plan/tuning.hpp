@@ -27,7 +27,7 @@ class Tuning {
         only_(std::move(only)),
         effort_(options.effort.value_or(service_.effort())),
         limits_(options.limits.value_or(service_.limits())),
-        choices_(effort_ == Effort::exhaustive ? Choices::all : Choices::likely),
+        choices_(choices_of(effort_, service_.device().backend, limits_)),
         values_(matrix_->hold_values()),
         view_(matrix_->on(service_.device())),
         trials_(service_, view_, limits_, options.stop) {}

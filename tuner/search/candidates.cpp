@@ -138,7 +138,7 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
                                     std::span<const FormatChoice> only, Choices choices) {
   std::vector<Considered<T>> considered;
   for (const auto* format : all_formats<T>()) {
-    if (only.empty() && choices == Choices::likely && !format->info().is_offered_on(device.backend)) continue;
+    if (only.empty() && choices != Choices::all && !format->info().is_offered_on(device.backend)) continue;
     Considered<T> of_format{format, {}};
     std::copy_if(only.begin(), only.end(), std::back_inserter(of_format.named),
                  [&](const FormatChoice& choice) { return choice.format == format->info().name; });

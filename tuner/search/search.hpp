@@ -64,10 +64,18 @@ inline SearchRules search_rules(Backend backend, const Limits& limits = {}, cons
   }
   if (expects_many_calls(limits)) {
     rules.most_trials *= 3;
+    if (backend == Backend::host) rules.most_of_format *= 2;
     rules.most_trials_by_model *= 2;
     rules.hope *= 2;
   }
   return rules;
+}
+
+/// What a search is made from. A processor's best of many calls is mostly of a likely format, with other parameters.
+inline Choices choices_of(Effort effort, Backend backend, const Limits& limits) {
+  if (effort == Effort::exhaustive) return Choices::all;
+  const bool pays = effort == Effort::measure && backend == Backend::host && expects_many_calls(limits);
+  return pays ? Choices::offered : Choices::likely;
 }
 
 class Search : Uncopied {
