@@ -104,7 +104,9 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
     });
   };
   for_each_slice([](auto& writer, std::int32_t& octets) { octets = writer.write_heads(); });
-  const auto octets = scan_chunks(stored.firsts) * lanes;
+  const auto units = scan_chunks(stored.firsts);
+  if (units > std::numeric_limits<std::int32_t>::max()) return false;
+  const auto octets = units * lanes;
   const auto in_full = sliced.slots * static_cast<std::int64_t>(sizeof(std::int32_t));
   if (sliced.slots > 0 && octets + stored.heads.bytes() >= in_full) return false;
   stored.octets = Array<std::uint8_t>(static_cast<std::size_t>(octets), Place{});

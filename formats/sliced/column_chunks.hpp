@@ -10,11 +10,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "core/machine/array.hpp"
 #include "core/machine/simd.hpp"
-#include "formats/common/host/read_ahead.hpp"
 
 namespace autospmv::formats {
 
@@ -36,44 +34,6 @@ struct ColumnChunks {
   }
 
   [[nodiscard]] std::int64_t bytes() const { return heads.bytes() + firsts.bytes() + octets.bytes(); }
-};
-
-/// The chunks of a slice of so many rows, read in order.
-template <int lanes>
-class ColumnChunksReader {
- public:
-  AUTOSPMV_INLINE ColumnChunksReader(const std::int32_t* head, const std::uint8_t* octets)
-      : head_(head), octets_(octets) {}
-
-  /// Calls body(x, column_of) for the next chunk: the element that a lane meets is x[column_of(lane)].
-  template <class T, class Body>
-  AUTOSPMV_INLINE void next(const T* x, const Body& body) {
-    const auto head = *head_++;
-    x += ColumnChunks::smallest_of(head);
-    const auto width = ColumnChunks::width_of(head);
-    if (width == 0) return read<std::uint8_t>(x, body);
-    if (width == 1) return read<std::uint16_t>(x, body);
-    read<std::int32_t>(x, body);
-  }
-  // As is asked ahead of other arrays, as if all took a byte.
-  AUTOSPMV_INLINE void ask_ahead(std::int64_t entries) const {
-    read_ahead(head_, 1, entries / lanes);
-    read_ahead(octets_, lanes, entries);
-  }
-
- private:
-  template <class Distance, class T, class Body>
-  AUTOSPMV_INLINE void read(const T* x, const Body& body) {
-    body(x, [octets = octets_](int lane) AUTOSPMV_INLINE_LAMBDA {
-      Distance distance;
-      std::memcpy(&distance, octets + static_cast<std::size_t>(lane) * sizeof distance, sizeof distance);
-      return static_cast<std::int64_t>(distance);
-    });
-    octets_ += lanes * sizeof(Distance);
-  }
-
-  const std::int32_t* head_;
-  const std::uint8_t* octets_;
 };
 
 }  // namespace autospmv::formats

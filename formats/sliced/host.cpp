@@ -75,7 +75,7 @@ class ChunksReader {
   AUTOSPMV_INLINE ChunksReader(Columns columns, std::int64_t slot, Stride stride)
       : columns_(columns), slot_(slot), stride_(stride) {}
 
-  // As ColumnChunksReader has it.
+  // Calls body(x, column_of) for the next chunk: the element that a lane meets is x[column_of(lane)].
   template <class T, class Body>
   AUTOSPMV_INLINE void next(const T* x, const Body& body) {
     body(x, [this](int lane) AUTOSPMV_INLINE_LAMBDA { return columns_.at(slot_ + lane); });
@@ -87,6 +87,43 @@ class ChunksReader {
   Columns columns_;
   std::int64_t slot_;
   Stride stride_;
+};
+
+// The same of slices whose columns are stored by chunk.
+template <int lanes>
+class ColumnChunksReader {
+ public:
+  AUTOSPMV_INLINE ColumnChunksReader(const std::int32_t* head, const std::uint8_t* octets)
+      : head_(head), octets_(octets) {}
+
+  template <class T, class Body>
+  AUTOSPMV_INLINE void next(const T* x, const Body& body) {
+    const auto head = *head_++;
+    x += ColumnChunks::smallest_of(head);
+    const auto width = ColumnChunks::width_of(head);
+    if (width == 0) return read<std::uint8_t>(x, body);
+    if (width == 1) return read<std::uint16_t>(x, body);
+    read<std::int32_t>(x, body);
+  }
+  // As is asked ahead of other arrays, as if all took a byte.
+  AUTOSPMV_INLINE void ask_ahead(std::int64_t entries) const {
+    formats::read_ahead(head_, 1, entries / lanes);
+    formats::read_ahead(octets_, lanes, entries);
+  }
+
+ private:
+  template <class Distance, class T, class Body>
+  AUTOSPMV_INLINE void read(const T* x, const Body& body) {
+    body(x, [octets = octets_](int lane) AUTOSPMV_INLINE_LAMBDA {
+      Distance distance;
+      std::memcpy(&distance, octets + static_cast<std::size_t>(lane) * sizeof distance, sizeof distance);
+      return static_cast<std::int64_t>(distance);
+    });
+    octets_ += lanes * sizeof(Distance);
+  }
+
+  const std::int32_t* head_;
+  const std::uint8_t* octets_;
 };
 
 // Those of a group whose first slot this is.
