@@ -37,7 +37,7 @@ class SellP final : public SlicedFormat<T> {
     const auto values = value_bits_for<T>(features);
     const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
     if (device.backend == Backend::host) {
-      return {{"C", {16, 1}, {32, 64, 8}},
+      return {{"C", {16, 1}, {8}},
               {"T", {1}},
               {"column_bits", columns},
               {"sigma", windows},
