@@ -37,11 +37,7 @@ class SellP final : public SlicedFormat<T> {
     const auto values = value_bits_for<T>(features);
     const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
     if (device.backend == Backend::host) {
-      return {{"C", {16, 1}, {8}},
-              {"T", {1}},
-              {"column_bits", columns},
-              {"sigma", windows},
-              {"value_bits", values}};
+      return {{"C", {16, 1}, {8}}, {"T", {1}}, {"column_bits", columns}, {"sigma", windows}, {"value_bits", values}};
     }
     Values threads{1, 2, 4};
     // Few rows cannot fill the device with one thread each, and long rows keep one busy for too long.
