@@ -118,7 +118,7 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
 
 template <class T>
 std::optional<Refusal> fill_column_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
-  if (matrix.cols > ColumnChunks::most_cols) return Refusal{"columns: 2^30 or more"};
+  if (matrix.cols > ColumnChunks::most_cols) return Refusal{"columns: more than 2^30"};
   const bool are_shorter = with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     if (sliced.slice_rows == most_lanes) return write_chunks<most_lanes>(matrix, row_ptr, sliced);
     return write_chunks<least_lanes>(matrix, row_ptr, sliced);

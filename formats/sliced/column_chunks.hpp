@@ -3,8 +3,8 @@
 // apart chunks are: where a slice spans more than 16 bits hold, most of its chunks span no more than 8 do. For slices
 // of as many rows as are multiplied at once.
 //
-//   C = 4    chunk 0      chunk 1        heads    4: 1 byte    900: 2 bytes
-//            4 5 6 7      . 900 901 2000          octets   0 1 2 3 | 0 0  0 0  1 0  76 4
+//   C = 4    chunk 0    chunk 1           heads     4, 1 byte    900, 2 bytes
+//            4 5 6 7    . 900 901 2000    octets    0 1 2 3      0 0  0 0  1 0  76 4
 //
 // Padding has the smallest column of its chunk, which is read anyway.
 #pragma once

@@ -43,9 +43,8 @@ struct SlicedLayout {
   int block = 256;                  ///< CUDA: threads a block
   std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
   int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
-  int column_bits = 32;        ///< 32; 16 or 8 where slices are small; 0, on the host where C is 8 or 16: by chunk,
-                               ///< see column_chunks.hpp
-  int value_bits = full_bits;  ///< 0, 8, 32, or full_bits: those of T
+  int column_bits = 32;             ///< 32; 16 or 8 where slices are small; 0: by chunk, see column_chunks.hpp
+  int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
 };
 
 /// How far the host goes with lanes that it multiplies at once.
