@@ -2,7 +2,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "core/machine/parallel.hpp"
 #include "formats/sliced/convert.hpp"
@@ -15,7 +14,8 @@ namespace {
 template <int lanes>
 class ChunksWriter {
  public:
-  ChunksWriter(ColumnChunks& stored, const std::int32_t* slice_chunks) : stored_(stored), slice_chunks_(slice_chunks) {}
+  ChunksWriter(ColumnChunks& stored, const std::int32_t* slice_chunks, std::int64_t cols)
+      : stored_(stored), slice_chunks_(slice_chunks), cols_(cols) {}
 
   // Before the others, of each slice.
   template <class T, class Offset>
@@ -30,61 +30,71 @@ class ChunksWriter {
     chunks_ = slice_chunks_[slice + 1] - slice_chunks_[slice];
   }
 
-  // Returns the octets of the slice over its rows. Row by row, which is how columns lie.
-  std::int32_t write_heads() {
-    smallest_.assign(static_cast<std::size_t>(chunks_), std::numeric_limits<std::int32_t>::max());
-    largest_.assign(static_cast<std::size_t>(chunks_), 0);
-    for (int lane = 0; lane < lanes; ++lane) {
-      const auto* const columns = columns_[lane];
-      auto* const smallest = smallest_.data();
-      auto* const largest = largest_.data();
-      for (std::int64_t chunk = 0; chunk < lengths_[lane]; ++chunk) {
-        smallest[chunk] = std::min(smallest[chunk], columns[chunk]);
-        largest[chunk] = std::max(largest[chunk], columns[chunk]);
-      }
-    }
+  // Returns the octets of the slice over its rows.
+  std::int32_t write_heads() const {
     std::int32_t octets = 0;
-    for (std::size_t chunk = 0; chunk < smallest_.size(); ++chunk) {
-      const auto head = ColumnChunks::head_of(smallest_[chunk], largest_[chunk]);
-      heads_[chunk] = head;
-      octets += 1 << ColumnChunks::width_of(head);
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      heads_[chunk] = by_lanes(chunk, [&](const auto& has_entry) { return head_of(chunk, has_entry); });
+      octets += ColumnChunks::octets_of(ColumnChunks::kind_of(heads_[chunk]));
     }
     return octets;
   }
 
-  void write_columns(std::int32_t first) const {
-    auto* to = stored_.octets.data() + std::int64_t{first} * lanes;
+  void write_columns(std::int32_t begin) const {
+    auto* to = stored_.octets.data() + std::int64_t{begin} * lanes;
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-      const auto width = ColumnChunks::width_of(heads_[chunk]);
-      const auto smallest = ColumnChunks::smallest_of(heads_[chunk]);
-      if (width == 0) write(chunk, smallest, to);
-      if (width == 1) write(chunk, smallest, reinterpret_cast<std::uint16_t*>(to));
-      if (width == 2) write(chunk, smallest, reinterpret_cast<std::int32_t*>(to));
-      to += std::int64_t{lanes} << width;
+      const auto kind = ColumnChunks::kind_of(heads_[chunk]);
+      const auto first = ColumnChunks::first_of(heads_[chunk]);
+      if (kind == ColumnChunks::distances_8) write(chunk, first, to);
+      if (kind == ColumnChunks::distances_16) write(chunk, first, reinterpret_cast<std::uint16_t*>(to));
+      if (kind == ColumnChunks::distances_32) write(chunk, first, reinterpret_cast<std::int32_t*>(to));
+      to += std::int64_t{lanes} * ColumnChunks::octets_of(kind);
     }
   }
 
  private:
+  // Chunks without padding have loops of their own.
+  template <class Body>
+  auto by_lanes(std::int64_t chunk, const Body& body) const {
+    if (chunk < full_) return body([](int /*lane*/) { return true; });
+    return body([&](int lane) { return chunk < lengths_[lane]; });
+  }
+
+  // Columns less their lanes are all the same in a run, and tell of others within how few bits they lie.
+  template <class HasEntry>
+  [[nodiscard]] std::int32_t head_of(std::int64_t chunk, const HasEntry& has_entry) const {
+    auto least = std::numeric_limits<std::int32_t>::max();
+    auto most = std::numeric_limits<std::int32_t>::min();
+    for (int lane = 0; lane < lanes; ++lane) {
+      if (!has_entry(lane)) continue;
+      const auto column = columns_[lane][chunk] - lane;
+      least = std::min(least, column);
+      most = std::max(most, column);
+    }
+    if (least == most && least >= 0 && least + std::int64_t{lanes} <= cols_) {
+      return ColumnChunks::head_of(least, ColumnChunks::run);
+    }
+    const auto first = std::max(least, 0);
+    return ColumnChunks::head_of(first, ColumnChunks::kind_of_distances(most + lanes - 1 - first));
+  }
+
   template <class Distance>
-  void write(std::int64_t chunk, std::int32_t smallest, Distance* to) const {
-    const auto write_by = [&](const auto& has_entry) {
+  void write(std::int64_t chunk, std::int32_t first, Distance* to) const {
+    by_lanes(chunk, [&](const auto& has_entry) {
       for (int lane = 0; lane < lanes; ++lane) {
-        to[lane] = has_entry(lane) ? static_cast<Distance>(columns_[lane][chunk] - smallest) : Distance{0};
+        to[lane] = has_entry(lane) ? static_cast<Distance>(columns_[lane][chunk] - first) : Distance{0};
       }
-    };
-    if (chunk < full_) return write_by([](int /*lane*/) { return true; });
-    write_by([&](int lane) { return chunk < lengths_[lane]; });
+    });
   }
 
   ColumnChunks& stored_;
   const std::int32_t* slice_chunks_;
+  std::int64_t cols_;
   std::array<const std::int32_t*, lanes> columns_{};
   std::array<std::int64_t, lanes> lengths_{};
   std::int64_t full_ = 0;  // chunks without padding
   std::int64_t chunks_ = 0;
   std::int32_t* heads_ = nullptr;
-  std::vector<std::int32_t> smallest_;  // of each chunk
-  std::vector<std::int32_t> largest_;
 };
 
 // Heads first, for they say where the chunks of each slice begin. False where nothing is saved.
@@ -95,7 +105,7 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
   stored.firsts = Array<std::int32_t>(static_cast<std::size_t>(sliced.slices) + 1, Place{});
   const auto for_each_slice = [&](const auto& write) {
     parallel_region(sliced.slots, [&](int thread, int threads) {
-      ChunksWriter<lanes> writer(stored, sliced.slice_chunks.data());
+      ChunksWriter<lanes> writer(stored, sliced.slice_chunks.data(), matrix.cols);
       const auto slices = share_of(sliced.slices, thread, threads);
       for (auto slice = slices.first; slice < slices.last; ++slice) {
         writer.open(matrix, row_ptr, sliced, slice);
@@ -103,14 +113,14 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
       }
     });
   };
-  for_each_slice([](auto& writer, std::int32_t& octets) { octets = writer.write_heads(); });
+  for_each_slice([](const auto& writer, std::int32_t& octets) { octets = writer.write_heads(); });
   const auto units = scan_chunks(stored.firsts);
   if (units > std::numeric_limits<std::int32_t>::max()) return false;
   const auto octets = units * lanes;
   const auto in_full = sliced.slots * static_cast<std::int64_t>(sizeof(std::int32_t));
   if (sliced.slots > 0 && octets + stored.heads.bytes() >= in_full) return false;
   stored.octets = Array<std::uint8_t>(static_cast<std::size_t>(octets), Place{});
-  for_each_slice([](const auto& writer, std::int32_t first) { writer.write_columns(first); });
+  for_each_slice([](const auto& writer, std::int32_t begin) { writer.write_columns(begin); });
   return true;
 }
 

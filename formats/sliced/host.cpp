@@ -68,6 +68,21 @@ AUTOSPMV_INLINE const T* x_of_slice(const Distances<Distance>& columns, std::int
 template <int lanes>
 using GroupStride = std::integral_constant<std::int64_t, lanes>;
 
+// Columns that count up from lane to lane.
+struct Run {
+  AUTOSPMV_INLINE std::int64_t operator()(int lane) const { return lane; }
+};
+
+// What the lanes of a pack meet in x.
+template <class T, class ColumnOf>
+AUTOSPMV_INLINE void load_elements(Pack<T>& elements, const T* x, int first_lane, const ColumnOf& column_of) {
+  elements.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column_of(first_lane + i)]; });
+}
+template <class T>
+AUTOSPMV_INLINE void load_elements(Pack<T>& elements, const T* x, int first_lane, const Run& /*column_of*/) {
+  elements.load(x + first_lane);
+}
+
 // The columns of a group of lanes, chunk after chunk.
 template <int lanes, class Stride, class Columns>
 class ChunksReader {
@@ -99,10 +114,11 @@ class ColumnChunksReader {
   template <class T, class Body>
   AUTOSPMV_INLINE void next(const T* x, const Body& body) {
     const auto head = *head_++;
-    x += ColumnChunks::smallest_of(head);
-    const auto width = ColumnChunks::width_of(head);
-    if (width == 0) return read<std::uint8_t>(x, body);
-    if (width == 1) return read<std::uint16_t>(x, body);
+    x += ColumnChunks::first_of(head);
+    const auto kind = ColumnChunks::kind_of(head);
+    if (kind == ColumnChunks::distances_8) return read<std::uint8_t>(x, body);
+    if (kind == ColumnChunks::run) return body(x, Run{});
+    if (kind == ColumnChunks::distances_16) return read<std::uint16_t>(x, body);
     read<std::int32_t>(x, body);
   }
   // As is asked ahead of other arrays, as if all took a byte.
@@ -213,9 +229,9 @@ struct LaneGroup {
   template <class ColumnOf>
   [[nodiscard]] AUTOSPMV_INLINE Pack<T> products_at(std::int64_t c, int pack, const T* x,
                                                     const ColumnOf& column_of) const {
-    Pack<T> element;
-    element.fill([&](int i) AUTOSPMV_INLINE_LAMBDA { return x[column_of(pack * width + i)]; });
-    return {values_at(c, pack).elements * element.elements};
+    Pack<T> elements;
+    load_elements(elements, x, pack * width, column_of);
+    return {values_at(c, pack).elements * elements.elements};
   }
   [[nodiscard]] AUTOSPMV_INLINE Pack<T> values_at(std::int64_t c, int pack) const {
     Pack<T> pack_of;

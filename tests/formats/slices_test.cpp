@@ -102,16 +102,58 @@ TEST(SlicesOnHosts, KeepColumnsByChunkHoweverFarApart) {
   }
 }
 
+std::int64_t bytes_of(const Params& params, const HostCsr<double>& source) {
+  const auto matrix = matrix_of(source);
+  const auto built = find_format<double>("sell_p")->build(data_of(matrix).on(host_device()), params, host_device());
+  return (*built)->bytes();
+}
+
 TEST(SlicesOnHosts, KeepColumnsByChunkInFewerBytes) {
-  const auto matrix = matrix_of(apart(1));
-  const auto bytes = [&](std::int64_t column_bits) {
-    const auto params = params_of(16, 1, column_bits, 64);
-    const auto built = find_format<double>("sell_p")->build(data_of(matrix).on(host_device()), params, host_device());
-    return (*built)->bytes();
-  };
+  const auto by_chunk = params_of(16, 1, 0, 64);
+  const auto in_full = params_of(16, 1, 32, 64);
   const std::int64_t slices = (rows_apart + 15) / 16;
   const std::int64_t slots = slices * 16 * 4;
-  EXPECT_EQ(bytes(32) - bytes(0), slots * 4 - (slots + slots / 16 * 4 + (slices + 1) * 4));
+  const auto saved = slots * 4 - (slots + slots / 16 * 4 + (slices + 1) * 4);
+  EXPECT_EQ(bytes_of(in_full, apart(2)) - bytes_of(by_chunk, apart(2)), saved);
+  // The second columns of rows are runs, which take none.
+  EXPECT_EQ(bytes_of(in_full, apart(1)) - bytes_of(by_chunk, apart(1)), saved + slots / 4);
+}
+
+// A diagonal so far above the main one: negative, below it.
+HostCsr<double> diagonal(std::int64_t size, std::int64_t above) {
+  HostCsr<double> csr;
+  csr.rows = csr.cols = size;
+  csr.row_ptr = {0};
+  for (std::int64_t row = 0; row < size; ++row) {
+    const auto column = row + above;
+    if (column >= 0 && column < size) {
+      csr.col_idx.push_back(static_cast<std::int32_t>(column));
+      csr.values.push_back(random_value(7, csr.values.size()));
+    }
+    csr.row_ptr.push_back(std::ssize(csr.values));
+  }
+  return csr;
+}
+
+// Where lanes are padding, they read x too.
+TEST(SlicesOnHosts, KeepRunsOfColumnsWithinX) {
+  for (const std::int64_t slice_rows : {8, 16}) {
+    const auto params = params_of(slice_rows, 1, 0, 64);
+    const auto octets_of = [&](std::int64_t size, std::int64_t above) {
+      const std::int64_t slices = (size + slice_rows - 1) / slice_rows;
+      const auto in_full = bytes_of(params_of(slice_rows, 1, 32, 64), diagonal(size, above));
+      const auto saved = in_full - bytes_of(params, diagonal(size, above));
+      return 4 * slices * slice_rows - saved - slices * 4 - (slices + 1) * 4;
+    };
+    for (const std::int64_t above : {0, 1, -1}) {
+      for (const std::int64_t size : {32, 33, 47})
+        expect_right_product("sell_p", params, diagonal(size, above), host_device());
+    }
+    EXPECT_EQ(octets_of(32, 0), 0);
+    EXPECT_EQ(octets_of(33, 0), slice_rows);
+    EXPECT_EQ(octets_of(32, 1), slice_rows);
+    EXPECT_EQ(octets_of(32, -1), slice_rows);
+  }
 }
 
 TEST(SlicesOnHosts, RefuseColumnsByChunkThatAreNoShorter) {
