@@ -23,6 +23,7 @@
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/row_length.hpp"
 #include "formats/format.hpp"
 
 namespace autospmv::formats {
@@ -47,12 +48,6 @@ struct LaneClasses {
     return narrowest;
   }
 };
-
-/// Entries of a row.
-template <class Offset>
-[[nodiscard]] AUTOSPMV_HD std::int64_t row_length(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
 
 /// Takes other values of the same matrix: fill(columns, values, stream) writes every slot, of the columns only where
 /// there is an array for them. False where they need more bits.

@@ -123,6 +123,17 @@ class SlicedFormat : public Format<T> {
     return std::min(features.cols - 1, features.slice_span_max + static_cast<std::int64_t>(run));
   }
 
+  // Chunks whose columns count up: those of rows that keep to as many diagonals as they have entries. Where these lie
+  // in full blocks, rows of a block meet the same columns, unless all entries lie on a few diagonals.
+  static double share_of_runs(const Features& features, const SlicedLayout& layout) {
+    if (layout.column_bits != 0) return 0;
+    if (features.slice_diagonals_mean > static_cast<double>(slice_diagonals_cap)) return 0;
+    constexpr double full = 0.75;
+    const bool in_blocks = std::max(features.block_fill[0], features.block_fill[1]) > full;
+    if (in_blocks && features.diagonals > features.npr_max) return 0;
+    return std::clamp((1.3 - features.slice_diagonals_mean / std::max(1.0, features.npr_mean)) / 0.2, 0.0, 1.0);
+  }
+
   // Bits of a column with its share of the head of its chunk. Rows that keep to a few diagonals meet neighbouring
   // columns. Of others, columns that are strewn over the span of a slice differ in a chunk as order statistics do.
   static double mean_bits_of_chunks(const Features& features, const SlicedLayout& layout) {
@@ -136,7 +147,8 @@ class SlicedFormat : public Format<T> {
     const double in_full = std::clamp(std::log2(apart / 65536) / 1.75, 0.0, 1.0);
     const double in_octets = std::min(1 - in_full, std::clamp(1 - 0.23 * std::log2(apart / 128), 0.3, 1.0));
     const double strewn = 8 * in_octets + 16 * (1 - in_octets - in_full) + 32 * in_full;
-    return 32 / static_cast<double>(layout.slice_rows) + along * 9 + (1 - along) * strewn;
+    const double apart_from_runs = along * 9 + (1 - along) * strewn;
+    return 32 / static_cast<double>(layout.slice_rows) + (1 - share_of_runs(features, layout)) * apart_from_runs;
   }
 
   // Each thread has slices of its own, the last of which may hold few rows: of few rows, that is half of what it does.
@@ -171,7 +183,8 @@ class SlicedFormat : public Format<T> {
     const double pages =
         layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
     const double arrays = layout.value_bits == 0 ? 1 : 2;
-    auto loop = work_in_packs(0.075, layout.sort_window > 1 ? 0.85 : 0.4);
+    // In runs, columns are neither decoded nor followed one by one.
+    auto loop = work_in_packs(0.075 - 0.1 * share_of_runs(features, layout), layout.sort_window > 1 ? 0.85 : 0.4);
     if (layout.slice_rows == 0) loop = work_in_packs(arrays * (0.2 + 0.015 * pages), 0);
     return work + work_of_slots(features, read, loop);
   }

@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "formats/common/row_length.hpp"
 #include "formats/sliced/storage.hpp"
 
 namespace autospmv::formats::host {
-
-template <class Offset>
-std::int64_t row_length(const Offset* row_ptr, std::int64_t row) {
-  return static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
-}
 
 template <class T>
 std::int64_t row_at(const SlicedMatrix<T>& sliced, std::int64_t position) {
