@@ -56,7 +56,7 @@ inline constexpr double most_of_products = 0.02;
 inline constexpr SampleLength long_sample{3e-4, 4.8e-3};
 inline constexpr SampleLength short_sample{6e-5, 2.4e-4};
 /// Of those that are left in it.
-inline constexpr SampleLength medium_sample{6e-5, 5e-4};
+inline constexpr SampleLength medium_sample{6e-5, 5e-4, 4};
 /// Of those that many calls are expected of. What another candidate has pushed out of the last cache, which keeps what
 /// it has rather than what streams by, is back in it only after several products.
 inline constexpr SampleLength repeated_sample{3e-4, 5e-4, 8};
