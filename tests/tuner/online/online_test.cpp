@@ -17,6 +17,7 @@
 #include "tuner/context/keys.hpp"
 #include "tuner/objective.hpp"
 #include "tuner/plan/tuner.hpp"
+#include "tuner/search/candidates.hpp"
 
 namespace autospmv {
 namespace {
@@ -126,8 +127,20 @@ ContextOptions with_measure(ContextOptions options) {
   return options;
 }
 
+// What is likely to be tried of the matrix of these tests.
+std::vector<Candidate> likely_candidates(const Device& device) {
+  const auto matrix = make_matrix();
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
+  std::vector<Candidate> likely;
+  for (auto& prospect :
+       all_prospects<double>(features, device, testing::blind_predictor(device), {}, Choices::likely)) {
+    if (prospect.admitted()) likely.push_back(std::move(prospect.candidate));
+  }
+  return likely;
+}
+
 // Tunes another matrix and pretends that all took equally long, but for one conversion that paid better than anything
-// could; returns that candidate.
+// could and is likely here too; returns that candidate.
 Candidate suggest(const ContextOptions& online) {
   const Context context(with_measure(online));
   tune(testing::make_matrix<double>("gen:circuit:2000"), context);
@@ -138,8 +151,10 @@ Candidate suggest(const ContextOptions& online) {
     trial.measurement.setup_seconds = trial.measurement.bytes > 0 ? 1e-3 : 0;
     trial.measurement.warm = {1e-5, 1e-5, 1e-5, 5};
   }
-  const auto suggested = std::find_if(trials.begin(), trials.end(), [](const TrialRecord& one) {
-    return one.measurement.outcome == Outcome::passed && one.measurement.bytes > 0;
+  const auto likely = likely_candidates(service_of(context).device());
+  const auto suggested = std::find_if(trials.begin(), trials.end(), [&](const TrialRecord& one) {
+    return one.measurement.outcome == Outcome::passed && one.measurement.bytes > 0 &&
+           std::find(likely.begin(), likely.end(), one.candidate) != likely.end();
   });
   suggested->measurement.warm = {1e-9, 1e-9, 1e-9, 5};
   service_of(context).database().record(other.key, other.matrix, trials);
