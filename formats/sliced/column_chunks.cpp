@@ -63,6 +63,7 @@ class ChunksWriter {
   // Columns less their lanes are all the same in a run, and tell of others within how few bits they lie.
   template <class HasEntry>
   [[nodiscard]] std::int32_t head_of(std::int64_t chunk, const HasEntry& has_entry) const {
+    if (chunk < full_ && is_run(chunk)) return ColumnChunks::head_of(columns_[0][chunk], ColumnChunks::run);
     auto least = std::numeric_limits<std::int32_t>::max();
     auto most = std::numeric_limits<std::int32_t>::min();
     for (int lane = 0; lane < lanes; ++lane) {
@@ -76,6 +77,15 @@ class ChunksWriter {
     }
     const auto first = std::max(least, 0);
     return ColumnChunks::head_of(first, ColumnChunks::kind_of_distances(most + lanes - 1 - first));
+  }
+
+  // Of those without padding most are told from others by a lane or two.
+  [[nodiscard]] bool is_run(std::int64_t chunk) const {
+    const auto first = columns_[0][chunk];
+    for (int lane = 1; lane < lanes; ++lane) {
+      if (columns_[lane][chunk] - lane != first) return false;
+    }
+    return true;
   }
 
   template <class Distance>
@@ -107,20 +117,25 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
     parallel_region(sliced.slots, [&](int thread, int threads) {
       ChunksWriter<lanes> writer(stored, sliced.slice_chunks.data(), matrix.cols);
       const auto slices = share_of(sliced.slices, thread, threads);
-      for (auto slice = slices.first; slice < slices.last; ++slice) {
-        writer.open(matrix, row_ptr, sliced, slice);
-        write(writer, stored.firsts[static_cast<std::size_t>(slice)]);
-      }
+      for (auto slice = slices.first; slice < slices.last; ++slice) write(writer, slice);
     });
   };
-  for_each_slice([](const auto& writer, std::int32_t& octets) { octets = writer.write_heads(); });
+  auto* const firsts = stored.firsts.data();
+  for_each_slice([&](auto& writer, std::int64_t slice) {
+    writer.open(matrix, row_ptr, sliced, slice);
+    firsts[slice] = writer.write_heads();
+  });
   const auto units = scan_chunks(stored.firsts);
   if (units > std::numeric_limits<std::int32_t>::max()) return false;
   const auto octets = units * lanes;
   const auto in_full = sliced.slots * static_cast<std::int64_t>(sizeof(std::int32_t));
   if (sliced.slots > 0 && octets + stored.heads.bytes() >= in_full) return false;
   stored.octets = Array<std::uint8_t>(static_cast<std::size_t>(octets), Place{});
-  for_each_slice([](const auto& writer, std::int32_t begin) { writer.write_columns(begin); });
+  for_each_slice([&](auto& writer, std::int64_t slice) {
+    if (firsts[slice] == firsts[slice + 1]) return;
+    writer.open(matrix, row_ptr, sliced, slice);
+    writer.write_columns(firsts[slice]);
+  });
   return true;
 }
 
