@@ -5,6 +5,7 @@
 #include "formats/binned/operator.hpp"
 #include "formats/common/host/row_sum.hpp"
 #include "formats/common/host/versions.hpp"
+#include "formats/common/row_length.hpp"
 
 namespace autospmv::formats::host {
 
@@ -152,7 +153,7 @@ class HostBinnedRows final : public BinnedRowsOperator<T> {
         const std::int64_t granularity = std::int64_t{1} << this->shape_.log_granularity;
         const auto row = this->order_[at] * granularity + position % granularity;
         ++done;
-        if (row < this->matrix_.rows) done += static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]);
+        if (row < this->matrix_.rows) done += row_length(row_ptr, row);
         if (done * shares >= work_ * static_cast<std::int64_t>(cuts_.size())) cuts_.push_back(position + 1);
       }
     });

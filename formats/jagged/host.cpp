@@ -2,6 +2,7 @@
 
 #include "core/machine/parallel.hpp"
 #include "formats/common/host/versions.hpp"
+#include "formats/common/row_length.hpp"
 #include "formats/jagged/convert.hpp"
 #include "formats/sliced/convert.hpp"
 
@@ -53,7 +54,7 @@ std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     parallel_for(matrix.rows, [&](std::int64_t p) {
       const auto row = jagged.row_order[static_cast<std::size_t>(p)];
-      jagged.lengths[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(row_ptr[row + 1] - row_ptr[row]);
+      jagged.lengths[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(row_length(row_ptr, row));
     });
   });
   const std::int64_t diagonals = matrix.rows > 0 ? jagged.lengths[0] : 0;

@@ -63,7 +63,7 @@ __global__ void assign_lanes_kernel(const Offset* row_ptr, const std::int32_t* o
   if (lane != 0) return;
   // The first row of a group is its longest.
   const std::int64_t lanes = table.classes.lanes[table.class_of_group(group)];
-  const auto length = static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
+  const auto length = row_length(row_ptr, row);
   group_chunks[group] = static_cast<std::int32_t>((length + lanes - 1) / lanes);
 }
 

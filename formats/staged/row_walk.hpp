@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/machine/host_device.hpp"
+#include "formats/common/row_length.hpp"
 #include "formats/staged/row_blocks.hpp"
 
 namespace autospmv::formats {
@@ -47,7 +48,7 @@ struct RowWalk {
 
   /// Parts of the block that begins with this row: 1 unless it is a row to be cut, which is alone in its block.
   [[nodiscard]] AUTOSPMV_HD std::int64_t parts_of(std::int64_t row) const {
-    const auto length = static_cast<std::int64_t>(row_ptr[row + 1]) - static_cast<std::int64_t>(row_ptr[row]);
+    const auto length = row_length(row_ptr, row);
     return limits.part == 0 || length <= limits.part ? 1 : (length + limits.part - 1) / limits.part;
   }
 };

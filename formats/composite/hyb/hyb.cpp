@@ -12,6 +12,7 @@
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
+#include "formats/common/row_length.hpp"
 
 namespace autospmv::formats::hyb {
 
@@ -24,7 +25,7 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       rest.first_of_row[static_cast<std::size_t>(row)] = entries;
-      entries += std::max<std::int64_t>(0, static_cast<std::int64_t>(row_ptr[row + 1]) - row_ptr[row] - width);
+      entries += std::max<std::int64_t>(0, row_length(row_ptr, row) - width);
     }
   });
   rest.first_of_row[static_cast<std::size_t>(matrix.rows)] = entries;

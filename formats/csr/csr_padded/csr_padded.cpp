@@ -12,6 +12,7 @@
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
+#include "formats/common/row_length.hpp"
 
 namespace autospmv::formats::csr_padded {
 
@@ -97,7 +98,7 @@ std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       padded.units[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(units);
-      units += (static_cast<std::int64_t>(row_ptr[row + 1] - row_ptr[row]) + padded.pad - 1) / padded.pad;
+      units += (row_length(row_ptr, row) + padded.pad - 1) / padded.pad;
     }
   });
   padded.units[static_cast<std::size_t>(matrix.rows)] = static_cast<std::int32_t>(units);
