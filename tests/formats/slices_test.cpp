@@ -11,6 +11,7 @@
 #include "formats/format.hpp"
 #include "io/host_csr.hpp"
 #include "tests/formats/right_product.hpp"
+#include "tests/formats/scenarios.hpp"
 #include "tests/formats/support.hpp"
 
 namespace autospmv::testing {
@@ -23,28 +24,35 @@ Params params_of(std::int64_t slice_rows, std::int64_t sigma, std::int64_t colum
   return {{"C", slice_rows}, {"T", 1}, {"sigma", sigma}, {"column_bits", column_bits}, {"value_bits", value_bits}};
 }
 
-// Columns around the row's own place, the smallest one last, in rows of 0 to 12 entries of which float keeps all; those
-// of one row span `span` columns more than one.
-HostCsr<double> source_of(std::int64_t span) {
+// Rows given by their columns.
+template <class ColumnsOf>
+HostCsr<double> from_columns(std::int64_t row_count, std::int64_t cols, const ColumnsOf& columns_of) {
   HostCsr<double> csr;
-  csr.rows = rows;
-  csr.cols = 200000;
+  csr.rows = row_count;
+  csr.cols = cols;
   csr.row_ptr = {0};
-  const auto put = [&](std::int64_t column) {
-    csr.col_idx.push_back(static_cast<std::int32_t>(column));
-    csr.values.push_back(static_cast<float>(random_value(5, csr.values.size())));
-  };
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (row == far_row) {
-      put(50000 + span);
-      put(50000 + span / 2);
-      put(50000);
-    } else if (row / 32 != far_row / 32) {
-      for (std::int64_t k = row % 13; k > 0; --k) put(20 * (row / 32) + 3 * k);
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    for (const std::int64_t column : columns_of(row)) {
+      csr.col_idx.push_back(static_cast<std::int32_t>(column));
+      csr.values.push_back(random_value(5, csr.values.size()));
     }
     csr.row_ptr.push_back(std::ssize(csr.values));
   }
   return csr;
+}
+
+// Columns around the row's own place, the smallest one last, in rows of 0 to 12 entries of which float keeps all; those
+// of one row span `span` columns more than one.
+HostCsr<double> source_of(std::int64_t span) {
+  return with_float_values(from_columns(rows, 200000, [&](std::int64_t row) {
+    std::vector<std::int64_t> columns;
+    if (row == far_row) {
+      columns = {50000 + span, 50000 + span / 2, 50000};
+    } else if (row / 32 != far_row / 32) {
+      for (std::int64_t k = row % 13; k > 0; --k) columns.push_back(20 * (row / 32) + 3 * k);
+    }
+    return columns;
+  }));
 }
 
 void expect_refused(const Params& params, const HostCsr<double>& source, const std::string& reason) {
@@ -69,21 +77,12 @@ TEST(SlicesOnHosts, KeepColumnsAsFarApartAs16BitsHold) {
 // last.
 constexpr std::int64_t rows_apart = 200;
 HostCsr<double> apart(std::int64_t step) {
-  HostCsr<double> csr;
-  csr.rows = rows_apart;
-  csr.cols = 10 + rows_apart * std::max<std::int64_t>(1, step) + 10;
-  csr.row_ptr = {0};
-  for (std::int64_t row = 0; row < rows_apart; ++row) {
-    const std::int64_t far = 2 + row * step;
-    std::vector<std::int64_t> columns = {row % 2, far, csr.cols - 9 + row % 3, csr.cols - 1};
+  const auto cols = 10 + rows_apart * std::max<std::int64_t>(1, step) + 10;
+  return from_columns(rows_apart, cols, [&](std::int64_t row) {
+    std::vector<std::int64_t> columns = {row % 2, 2 + row * step, cols - 9 + row % 3, cols - 1};
     if (row % 5 == 0) columns.resize(2);
-    for (const auto column : columns) {
-      csr.col_idx.push_back(static_cast<std::int32_t>(column));
-      csr.values.push_back(random_value(6, csr.values.size()));
-    }
-    csr.row_ptr.push_back(std::ssize(csr.values));
-  }
-  return csr;
+    return columns;
+  });
 }
 
 TEST(SlicesOnHosts, KeepColumnsByChunkHoweverFarApart) {
@@ -108,51 +107,43 @@ std::int64_t bytes_of(const Params& params, const HostCsr<double>& source) {
   return (*built)->bytes();
 }
 
+// What columns by chunk take beside the heads of chunks and where the chunks of a slice begin, in slices of so many
+// chunks.
+std::int64_t octets_of(std::int64_t slice_rows, std::int64_t chunks, const HostCsr<double>& source) {
+  const auto slices = (source.rows + slice_rows - 1) / slice_rows;
+  const auto in_full = slices * chunks * slice_rows * 4;
+  const auto saved =
+      bytes_of(params_of(slice_rows, 1, 32, 64), source) - bytes_of(params_of(slice_rows, 1, 0, 64), source);
+  return in_full - saved - slices * chunks * 4 - (slices + 1) * 4;
+}
+
 TEST(SlicesOnHosts, KeepColumnsByChunkInFewerBytes) {
-  const auto by_chunk = params_of(16, 1, 0, 64);
-  const auto in_full = params_of(16, 1, 32, 64);
-  const std::int64_t slices = (rows_apart + 15) / 16;
-  const std::int64_t slots = slices * 16 * 4;
-  const auto saved = slots * 4 - (slots + slots / 16 * 4 + (slices + 1) * 4);
-  EXPECT_EQ(bytes_of(in_full, apart(2)) - bytes_of(by_chunk, apart(2)), saved);
+  const std::int64_t slots = (rows_apart + 15) / 16 * 16 * 4;
+  EXPECT_EQ(octets_of(16, 4, apart(2)), slots);
   // The second columns of rows are runs, which take none.
-  EXPECT_EQ(bytes_of(in_full, apart(1)) - bytes_of(by_chunk, apart(1)), saved + slots / 4);
+  EXPECT_EQ(octets_of(16, 4, apart(1)), slots - slots / 4);
 }
 
 // A diagonal so far above the main one: negative, below it.
 HostCsr<double> diagonal(std::int64_t size, std::int64_t above) {
-  HostCsr<double> csr;
-  csr.rows = csr.cols = size;
-  csr.row_ptr = {0};
-  for (std::int64_t row = 0; row < size; ++row) {
+  return from_columns(size, size, [&](std::int64_t row) {
     const auto column = row + above;
-    if (column >= 0 && column < size) {
-      csr.col_idx.push_back(static_cast<std::int32_t>(column));
-      csr.values.push_back(random_value(7, csr.values.size()));
-    }
-    csr.row_ptr.push_back(std::ssize(csr.values));
-  }
-  return csr;
+    return column >= 0 && column < size ? std::vector{column} : std::vector<std::int64_t>{};
+  });
 }
 
 // Where lanes are padding, they read x too.
 TEST(SlicesOnHosts, KeepRunsOfColumnsWithinX) {
   for (const std::int64_t slice_rows : {8, 16}) {
-    const auto params = params_of(slice_rows, 1, 0, 64);
-    const auto octets_of = [&](std::int64_t size, std::int64_t above) {
-      const std::int64_t slices = (size + slice_rows - 1) / slice_rows;
-      const auto in_full = bytes_of(params_of(slice_rows, 1, 32, 64), diagonal(size, above));
-      const auto saved = in_full - bytes_of(params, diagonal(size, above));
-      return 4 * slices * slice_rows - saved - slices * 4 - (slices + 1) * 4;
-    };
     for (const std::int64_t above : {0, 1, -1}) {
-      for (const std::int64_t size : {32, 33, 47})
-        expect_right_product("sell_p", params, diagonal(size, above), host_device());
+      for (const std::int64_t size : {32, 33, 47}) {
+        expect_right_product("sell_p", params_of(slice_rows, 1, 0, 64), diagonal(size, above), host_device());
+      }
     }
-    EXPECT_EQ(octets_of(32, 0), 0);
-    EXPECT_EQ(octets_of(33, 0), slice_rows);
-    EXPECT_EQ(octets_of(32, 1), slice_rows);
-    EXPECT_EQ(octets_of(32, -1), slice_rows);
+    EXPECT_EQ(octets_of(slice_rows, 1, diagonal(32, 0)), 0);
+    EXPECT_EQ(octets_of(slice_rows, 1, diagonal(33, 0)), slice_rows);
+    EXPECT_EQ(octets_of(slice_rows, 1, diagonal(32, 1)), slice_rows);
+    EXPECT_EQ(octets_of(slice_rows, 1, diagonal(32, -1)), slice_rows);
   }
 }
 
