@@ -55,10 +55,10 @@ inline constexpr double most_of_products = 0.02;
 /// Those of a benchmark, and of a tuning that has no more than a few hundred products of time.
 inline constexpr SampleLength long_sample{3e-4, 4.8e-3};
 inline constexpr SampleLength short_sample{6e-5, 2.4e-4};
-/// Of those that are left in it.
+/// Of those that are left in it. What another candidate has pushed out of the last cache, which keeps what it has
+/// rather than what streams by, is back in it only after several products.
 inline constexpr SampleLength medium_sample{6e-5, 5e-4, 4};
-/// Of those that many calls are expected of. What another candidate has pushed out of the last cache, which keeps what
-/// it has rather than what streams by, is back in it only after several products.
+/// Of those that many calls are expected of: more of them.
 inline constexpr SampleLength repeated_sample{3e-4, 5e-4, 8};
 /// Of the few of these that may win: long enough that all is as it is for a caller of many.
 inline constexpr SampleLength settled_sample{3e-4, 5e-4, 32};
