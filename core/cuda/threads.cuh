@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/cuda/launch.hpp"
+
 namespace autospmv::cuda {
 
 /// The mask of a whole warp.
@@ -15,5 +17,17 @@ __device__ __forceinline__ std::int64_t global_thread() {
 
 /// Threads of the grid: the stride of kernels that walk any number of elements.
 __device__ __forceinline__ std::int64_t thread_count() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+
+/// The least of the numbers that the lanes of a warp have, in all of them.
+__device__ __forceinline__ unsigned least_of_warp(unsigned number) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(all_lanes, number);
+#else
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    number = min(number, __shfl_xor_sync(all_lanes, number, distance));
+  }
+  return number;
+#endif
+}
 
 }  // namespace autospmv::cuda

@@ -120,12 +120,31 @@ __device__ __forceinline__ T sum_lane(const Columns& columns, const Values& valu
     std::int32_t column[unroll];
     T value[unroll];
     T element[unroll];
+    if constexpr (std::is_empty_v<decltype(columns.head_of(0))>) {
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const auto at = chunk + u * step;
-      const auto slot = at * group_lanes + lane;
-      column[u] = at < last ? columns.at(slot) : -1;
-      value[u] = at < last ? values.at(slot) : T{0};
+      for (int u = 0; u < unroll; ++u) {
+        const auto at = chunk + u * step;
+        const auto slot = at * group_lanes + lane;
+        column[u] = at < last ? columns.at(slot) : -1;
+        value[u] = at < last ? values.at(slot) : T{0};
+      }
+    } else {
+      ChunkHead head[unroll];
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const auto at = chunk + u * step;
+        if (at < last) head[u] = columns.head_of(at * group_lanes + lane);
+      }
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const auto at = chunk + u * step;
+        value[u] = at < last ? values.at(at * group_lanes + lane) : T{0};
+      }
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const auto at = chunk + u * step;
+        column[u] = at < last ? columns.at(at * group_lanes + lane, head[u]) : -1;
+      }
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
@@ -214,7 +233,7 @@ void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream s
   const std::int64_t warps = ell.block / cuda::warp_size;
   const std::int64_t blocks = ell.long_groups + (ell.groups - ell.long_groups + warps - 1) / warps;
   const auto grid = cuda::grid_for(blocks * ell.block, ell.block);
-  with_columns(ell.columns, [&](auto columns) {
+  with_columns_or_chunks(ell.columns, [&](auto columns) {
     with_values(ell.values, [&](auto values) {
       cuda::launch_early(multiply_kernel<T, decltype(columns), decltype(values)>, grid, ell.block, 0, stream,
                          view_of(ell), columns, values, alpha, x, beta, y);

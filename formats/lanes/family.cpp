@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/common/operators.hpp"
+#include "formats/common/predict/chunks.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
 
@@ -13,7 +14,7 @@ template <class T>
 ParamSpace LanesFormat<T>::params(const Features& features, const Device& device) const {
   auto axes = own_params(features, device);
   if (device.backend == Backend::cuda) {
-    axes.push_back({"column_bits", column_bits_for(features.cols - 1)});
+    axes.push_back(columns_or_chunks<T>(column_bits_for(features.cols - 1), features, device));
     axes.push_back({"value_bits", value_bits_for<T>(features)});
   }
   return ParamSpace(std::move(axes));
@@ -23,7 +24,7 @@ template <class T>
 std::vector<Allowed> LanesFormat<T>::allowed(const Device& device) const {
   auto all = own_allowed();
   if (device.backend == Backend::cuda) {
-    all.push_back({"column_bits", {8, 16, 32}});
+    all.push_back({"column_bits", {columns_by_chunk, 8, 16, full_column_bits}});
     all.push_back({"value_bits", all_value_bits<T>()});
   }
   return all;
@@ -37,14 +38,32 @@ LanesLayout LanesFormat<T>::layout_of(const Params& params, std::int64_t nnz, co
   return layout;
 }
 
+namespace {
+
+// Rows are sorted by length, those of one length in their own order: the rows of a group come from about as many times
+// 32 rows as there are lengths.
+double mean_column_bits(const Features& features) {
+  const double lengths = 1 + 3 * std::sqrt(features.npr_variance);
+  const double apart = group_lanes * (lengths - 1) * static_cast<double>(features.cols) /
+                       static_cast<double>(std::max<std::int64_t>(1, features.rows));
+  const double strewn_over = std::min(static_cast<double>(features.cols), features.slice_span_mean + apart);
+  const bool sorts = lengths > 2;
+  return bits_by_chunk(features, sorts, strewn_over) + head_bits_on_cuda;
+}
+
+}  // namespace
+
 template <class T>
 Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params, const Device& device) const {
   const auto layout = layout_of(params, features.nnz, device);
   const auto& classes = layout.classes;
   if (features.npr_max <= classes.height) return Refusal{why_no_row_is_shared()};
   if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
-  // The rows of a group come from anywhere, and so do their columns.
-  if (auto refusal = refuse_column_bits(features.cols - 1, layout.column_bits)) return *refusal;
+  const bool by_chunk = layout.column_bits == columns_by_chunk;
+  if (!by_chunk) {
+    // The rows of a group come from anywhere, and so do their columns.
+    if (auto refusal = refuse_column_bits(features.cols - 1, layout.column_bits)) return *refusal;
+  }
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
   // use are padding too. That rows of a group differ in length does not count: they are sorted.
   double groups = classes.count;
@@ -67,9 +86,10 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
   slots *= static_cast<double>(features.nnz) / std::max(1.0, entries);
 
   Cost cost;
-  cost.storage_bytes = warp_ell_bytes<T>(layout, groups, slots);
+  cost.storage_bytes = warp_ell_bytes<T>(layout, groups, slots, most_column_bits(layout));
   if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
-  cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
+  const double column_bits = by_chunk ? mean_column_bits(features) : layout.column_bits;
+  cost.bytes = warp_ell_bytes<T>(layout, groups, slots, column_bits) + vector_bytes<T>(features);
   const auto longest = static_cast<double>(features.npr_max);
   if (device.backend == Backend::host) {
     cost.imbalance = longest_walk(features, longest, device);

@@ -79,7 +79,8 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& l
   if (ell.chunks > std::numeric_limits<std::int32_t>::max()) return Refusal{"memory: more than 2^31 chunks of slots"};
 
   const auto slots = static_cast<std::size_t>(ell.slots());
-  const double bytes = warp_ell_bytes<T>(layout, static_cast<double>(ell.groups), static_cast<double>(slots));
+  const double bytes =
+      warp_ell_bytes<T>(layout, static_cast<double>(ell.groups), static_cast<double>(slots), most_column_bits(layout));
   if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   Array<std::int32_t> columns(slots, device);
   Array<T> values(slots, device);
@@ -88,7 +89,7 @@ Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& l
   if (!encode(ell.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
   const SlotUnits groups{ell.group_chunks.data(), ell.groups, group_lanes};
   if (!encode(ell.columns, std::move(columns), layout.column_bits, groups, stream)) {
-    return Refusal{"columns: a group spans more than " + std::to_string(layout.column_bits) + " bits"};
+    return refuse_columns("group", layout.column_bits);
   }
   synchronize(device, stream);
   return ell;

@@ -11,9 +11,9 @@
 //
 // Padding is marked by column -1 and never takes part in a product. On CUDA columns and values may be stored in fewer
 // bits (formats/common/encoding/encoding.hpp); columns count from the smallest of their group, whose rows come from
-// anywhere, so that fewer bits are for matrices of few columns. A group that has rows of one lane only is what
-// ELL-WARP's first kernel has; a row that takes all lanes is stored in its own order, so that the few rows that are
-// still too long for a warp can be read by all warps of a block.
+// anywhere, so that fewer bits are for matrices of few columns, or from the smallest of their chunk. A group that has
+// rows of one lane only is what ELL-WARP's first kernel has; a row that takes all lanes is stored in its own order, so
+// that the few rows that are still too long for a warp can be read by all warps of a block.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ template <class T, class Fill>
 
 struct LanesLayout {
   LaneClasses classes;
-  int column_bits = 32;  ///< 32; on CUDA 16 or 8 too
+  int column_bits = 32;  ///< 32; on CUDA 16, 8 or 0 too
   int value_bits = 64;   ///< 64 for all of T; on CUDA 0, 8 or 32 too
 };
 
@@ -97,10 +97,15 @@ struct WarpEll {
 template <class T>
 Result<WarpEll<T>> build_warp_ell(const CsrView<T>& matrix, const LanesLayout& layout, const Device& device);
 
-/// Bytes of so many groups with so many slots in all.
+/// Bits of a column in a layout, at most.
+inline double most_column_bits(const LanesLayout& layout) {
+  return layout.column_bits == columns_by_chunk ? full_column_bits + head_bits_on_cuda : layout.column_bits;
+}
+
+/// Bytes of so many groups with so many slots in all, of so many bits a column.
 template <class T>
-double warp_ell_bytes(const LanesLayout& layout, double groups, double slots) {
-  const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
+double warp_ell_bytes(const LanesLayout& layout, double groups, double slots, double column_bits) {
+  const double bits = column_bits + value_bits_of<T>(layout.value_bits);
   const double bases = layout.column_bits < full_column_bits ? groups : 0;
   return slots * bits / 8 + (groups * (group_lanes + 1) + bases + 1) * 4;
 }

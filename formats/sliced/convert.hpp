@@ -10,9 +10,6 @@
 
 namespace autospmv::formats {
 
-/// What to say of slices whose columns need more bits.
-Refusal refuse_slices(int column_bits);
-
 namespace host {
 
 /// Parts of equal work, one for each thread that multiplies: where each begins, a multiple of `whole` rows, and the

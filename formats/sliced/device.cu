@@ -275,7 +275,7 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
                          FullValues<T>{sliced.values.full.data()}, policy, sharing, alpha, x, beta, y);
     });
   } else {
-    with_columns(sliced.columns, [&](auto columns) {
+    with_columns_or_chunks(sliced.columns, [&](auto columns) {
       with_values(sliced.values, [&](auto values) {
         cuda::launch_early(multiply_kernel<default_unroll, T, decltype(columns), decltype(values)>, grid, layout.block,
                            0, stream, view_of(sliced), columns, values, policy, sharing, alpha, x, beta, y);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "formats/common/operators.hpp"
+#include "formats/common/predict/chunks.hpp"
 #include "formats/common/predict/host_work.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/common/predict/walks.hpp"
@@ -18,17 +19,23 @@ class SlicedFormat : public Format<T> {
  public:
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const final {
     const auto layout = layout_of(params);
-    if (auto refusal = refuse_layout(params, layout)) return *refusal;
+    if (auto refusal = refuse_layout(params, layout, device)) return *refusal;
     if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
-    const bool by_chunk = layout.column_bits == 0;
+    const bool by_chunk = layout.column_bits == columns_by_chunk;
     const auto span = device.backend == Backend::host ? span_of_sorted(features, layout) : features.slice_span_max;
     if (!by_chunk) {
       if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
     }
     Cost cost;
-    cost.storage_bytes = sliced_bytes<T>(layout, features.rows, slots(features, layout));
+    cost.storage_bytes =
+        sliced_bytes<T>(layout, features.rows, slots(features, layout), most_column_bits(layout, device.backend));
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
-    const double column_bits = by_chunk ? mean_bits_of_chunks(features, layout) : layout.column_bits;
+    double column_bits = layout.column_bits;
+    if (by_chunk) {
+      const bool sorts = layout.sort_window > 1;
+      const auto strewn_over = sorts ? static_cast<double>(span_of_sorted(features, layout)) : features.slice_span_mean;
+      column_bits = bits_by_chunk(features, sorts, strewn_over) + head_bits(layout, device.backend);
+    }
     cost.bytes =
         sliced_bytes<T>(layout, features.rows, slots_read(features, layout), column_bits) + vector_bytes<T>(features);
     const auto threads = static_cast<double>(layout.threads * layout.split);
@@ -49,7 +56,7 @@ class SlicedFormat : public Format<T> {
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const final {
     const auto layout = layout_of(params);
-    if (auto refusal = refuse_layout(params, layout)) return *refusal;
+    if (auto refusal = refuse_layout(params, layout, device)) return *refusal;
     return operator_or_refusal(build_sliced(matrix, layout, device), device);
   }
 
@@ -78,15 +85,24 @@ class SlicedFormat : public Format<T> {
     if (device.backend == Backend::cuda) return column_bits_for(features.slice_span_max);
     return refuse_column_bits(features.slice_span_max, 16) ? Values{full_column_bits} : all_column_bits(device);
   }
-  /// The same where slices may be of 8 or 16 rows.
-  static Values or_by_chunk(Values bits, const Device& device) {
-    if (device.backend == Backend::host) bits.insert(bits.begin(), 0);
+  /// The same where columns may be by chunk, on the host of slices of 8 or 16 rows.
+  static Values all_column_bits_or_chunks(const Device& device) {
+    auto bits = all_column_bits(device);
+    bits.insert(bits.begin(), columns_by_chunk);
     return bits;
+  }
+  static ParamSpace::Axis column_bits_or_chunks(const Features& features, const Device& device) {
+    auto bits = column_bits(features, device);
+    if (device.backend == Backend::cuda) return columns_or_chunks<T>(std::move(bits), features, device);
+    bits.insert(bits.begin(), columns_by_chunk);
+    return {"column_bits", std::move(bits)};
   }
 
  private:
-  [[nodiscard]] std::optional<Refusal> refuse_layout(const Params& params, const SlicedLayout& layout) const {
-    if (layout.column_bits == 0 && layout.slice_rows != 8 && layout.slice_rows != 16) {
+  [[nodiscard]] std::optional<Refusal> refuse_layout(const Params& params, const SlicedLayout& layout,
+                                                     const Device& device) const {
+    const bool on_host = device.backend == Backend::host;
+    if (on_host && layout.column_bits == columns_by_chunk && layout.slice_rows != 8 && layout.slice_rows != 16) {
       return Refusal{"parameters: columns by chunk are of slices of 8 or 16 rows"};
     }
     return refuse_combination(params);
@@ -123,32 +139,8 @@ class SlicedFormat : public Format<T> {
     return std::min(features.cols - 1, features.slice_span_max + static_cast<std::int64_t>(run));
   }
 
-  // Chunks whose columns count up: those of rows that keep to as many diagonals as they have entries. Where these lie
-  // in full blocks, rows of a block meet the same columns, unless all entries lie on a few diagonals.
-  static double share_of_runs(const Features& features, const SlicedLayout& layout) {
-    if (layout.column_bits != 0) return 0;
-    if (features.slice_diagonals_mean > static_cast<double>(slice_diagonals_cap)) return 0;
-    constexpr double full = 0.75;
-    const bool in_blocks = std::max(features.block_fill[0], features.block_fill[1]) > full;
-    if (in_blocks && features.diagonals > features.npr_max) return 0;
-    return std::clamp((1.3 - features.slice_diagonals_mean / std::max(1.0, features.npr_mean)) / 0.2, 0.0, 1.0);
-  }
-
-  // Bits of a column with its share of the head of its chunk. Rows that keep to a few diagonals meet neighbouring
-  // columns. Of others, columns that are strewn over the span of a slice differ in a chunk as order statistics do.
-  static double mean_bits_of_chunks(const Features& features, const SlicedLayout& layout) {
-    const double npr = std::max(1.0, features.npr_mean);
-    const bool sorts = layout.sort_window > 1;
-    const bool counted = features.slice_diagonals_mean <= static_cast<double>(slice_diagonals_cap);
-    const double along =
-        sorts || !counted ? 0 : std::clamp((3.5 - features.slice_diagonals_mean / npr) / 2.5, 0.0, 1.0);
-    const double strewn_over = sorts ? static_cast<double>(span_of_sorted(features, layout)) : features.slice_span_mean;
-    const double apart = std::max(1.0, 1.75 * strewn_over / std::sqrt(npr));
-    const double in_full = std::clamp(std::log2(apart / 65536) / 1.75, 0.0, 1.0);
-    const double in_octets = std::min(1 - in_full, std::clamp(1 - 0.23 * std::log2(apart / 128), 0.3, 1.0));
-    const double strewn = 8 * in_octets + 16 * (1 - in_octets - in_full) + 32 * in_full;
-    const double apart_from_runs = along * 9 + (1 - along) * strewn;
-    return 32 / static_cast<double>(layout.slice_rows) + (1 - share_of_runs(features, layout)) * apart_from_runs;
+  static double runs_in(const Features& features, const SlicedLayout& layout) {
+    return layout.column_bits == columns_by_chunk ? share_of_runs(features) : 0;
   }
 
   // Each thread has slices of its own, the last of which may hold few rows: of few rows, that is half of what it does.
@@ -184,7 +176,7 @@ class SlicedFormat : public Format<T> {
         layout.slice_rows == 0 ? std::max(0.0, std::log2(static_cast<double>(features.npr_max) / 8)) : 0;
     const double arrays = layout.value_bits == 0 ? 1 : 2;
     // In runs, columns are neither decoded nor followed one by one.
-    auto loop = work_in_packs(0.075 - 0.1 * share_of_runs(features, layout), layout.sort_window > 1 ? 0.85 : 0.4);
+    auto loop = work_in_packs(0.075 - 0.1 * runs_in(features, layout), layout.sort_window > 1 ? 0.85 : 0.4);
     if (layout.slice_rows == 0) loop = work_in_packs(arrays * (0.2 + 0.015 * pages), 0);
     return work + work_of_slots(features, read, loop);
   }

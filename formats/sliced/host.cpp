@@ -834,7 +834,7 @@ std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, E
   };
   const auto lossless = columns.bits == 16 ? fill_with(columns.words.data()) : fill_with(columns.full.data());
   if (!lossless.values) return refuse_encoding(values.bits);
-  if (!lossless.columns) return refuse_slices(columns.bits);
+  if (!lossless.columns) return refuse_columns("slice", columns.bits);
   return std::nullopt;
 }
 

@@ -111,16 +111,14 @@ std::optional<Refusal> fill_on_cuda(const CsrView<T>& matrix, SlicedMatrix<T>& s
   if (!encode(sliced.values, std::move(values), value_bits, columns.data(), stream)) return refuse_encoding(value_bits);
   const SlotUnits slices{sliced.slice_chunks.data(), sliced.slices, sliced.slice_rows * layout.threads};
   if (!encode(sliced.columns, std::move(columns), layout.column_bits, slices, stream)) {
-    return refuse_slices(layout.column_bits);
+    return refuse_columns("slice", layout.column_bits);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Refusal refuse_slices(int column_bits) {
-  return {"columns: a slice spans more than " + std::to_string(column_bits) + " bits"};
-}
+Refusal refuse_slices(int column_bits) { return refuse_columns("slice", column_bits); }
 
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device) {
@@ -135,7 +133,8 @@ Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayou
   if (chunks > std::numeric_limits<std::int32_t>::max()) return Refusal{"more than 2^31 chunks of slots"};
 
   const auto slots = chunks * sliced.slice_rows * layout.threads;
-  const double bytes = sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots));
+  const double bytes =
+      sliced_bytes<T>(layout, matrix.rows, static_cast<double>(slots), most_column_bits(layout, device.backend));
   if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
   sliced.slots = slots;
   if (layout.keep_lengths || (device.backend == Backend::host && sliced.slice_rows > 1)) {

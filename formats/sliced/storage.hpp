@@ -82,10 +82,16 @@ struct SlicedMatrix {
   }
 };
 
+/// Bits that the head of a chunk takes for each of its columns.
+inline double head_bits(const SlicedLayout& layout, Backend backend) {
+  if (backend == Backend::cuda) return head_bits_on_cuda;
+  return 32 / static_cast<double>(std::max<std::int64_t>(1, layout.slice_rows));
+}
+
 /// Bits of a column in a layout, at most.
-inline double most_column_bits(const SlicedLayout& layout) {
-  const double head = 32 / static_cast<double>(std::max<std::int64_t>(1, layout.slice_rows));
-  return layout.column_bits == 0 ? full_column_bits + head : layout.column_bits;
+inline double most_column_bits(const SlicedLayout& layout, Backend backend) {
+  const bool by_chunk = layout.column_bits == columns_by_chunk;
+  return by_chunk ? full_column_bits + head_bits(layout, backend) : layout.column_bits;
 }
 
 /// Bytes of a layout with so many slots in all, of so many bits a column; also what one product reads of it.
@@ -101,7 +107,7 @@ double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots,
 
 template <class T>
 double sliced_bytes(const SlicedLayout& layout, std::int64_t rows, double slots) {
-  return sliced_bytes<T>(layout, rows, slots, most_column_bits(layout));
+  return sliced_bytes<T>(layout, rows, slots, layout.column_bits);
 }
 
 /// Converts, or refuses storage that is too large. Complete when it returns.

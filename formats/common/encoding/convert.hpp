@@ -39,6 +39,9 @@ void index(std::span<const T> values, const Array<T>& table, std::size_t entries
 template <class Distance>
 bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
              Array<std::int32_t>& bases, Stream stream);
+/// False where they need more octets than heads can tell apart.
+bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads, Array<std::uint8_t>& octets,
+                    Stream stream);
 }  // namespace cuda_steps
 
 }  // namespace autospmv::formats

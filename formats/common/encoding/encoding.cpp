@@ -153,6 +153,14 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
   return false;
 }
 
+bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads, Array<std::uint8_t>& octets,
+                    [[maybe_unused]] Stream stream) {
+  if constexpr (built_with_cuda) {
+    return columns.place().backend == Backend::cuda && cuda_steps::store_by_chunk(columns, heads, octets, stream);
+  }
+  return false;
+}
+
 }  // namespace
 
 template <class T>
@@ -211,6 +219,11 @@ std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits) 
   return Refusal{"columns: they span " + std::to_string(span) + ", more than " + std::to_string(bits) + " bits hold"};
 }
 
+Refusal refuse_columns(const std::string& unit, std::int64_t bits) {
+  if (bits == columns_by_chunk) return {"columns: chunks of them take more octets than can be counted"};
+  return {"columns: a " + unit + " spans more than " + std::to_string(bits) + " bits"};
+}
+
 std::vector<std::int64_t> column_bits_for(std::int64_t span) {
   for (const std::int64_t bits : {8, 16}) {
     if (!refuse_column_bits(span, bits)) return {bits, 32};
@@ -225,6 +238,10 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
     return true;
   }
   if (bits == 8 && shorten(columns, units, encoded.octets, encoded.bases, stream)) {
+    encoded.bits = bits;
+    return true;
+  }
+  if (bits == columns_by_chunk && store_by_chunk(columns, encoded.heads, encoded.octets, stream)) {
     encoded.bits = bits;
     return true;
   }

@@ -120,6 +120,75 @@ __global__ void __launch_bounds__(default_block)
   if (far) *too_far = 1;
 }
 
+static_assert(chunk_slots == warp_size);
+
+// Chunks that a warp takes together, so that all their loads are under way at once.
+constexpr int chunks_of_warp = 8;
+
+// The columns of the chunks of a warp, one a lane of each; padding, and what is past the last slot, are -1, the largest
+// of unsigned numbers.
+struct ChunksOfWarp {
+  std::int64_t first;
+  int lane;
+  unsigned column[chunks_of_warp];
+
+  __device__ ChunksOfWarp(const std::int32_t* columns, std::int64_t slots)
+      : first(cuda::global_thread() / warp_size * chunks_of_warp), lane(static_cast<int>(threadIdx.x) % warp_size) {
+#pragma unroll
+    for (int i = 0; i < chunks_of_warp; ++i) {
+      const auto slot = (first + i) * chunk_slots + lane;
+      column[i] = slot < slots ? static_cast<unsigned>(columns[slot]) : no_column;
+    }
+  }
+  static constexpr unsigned no_column = 0xffffffffU;
+};
+
+// How the columns of each chunk are stored, and how many octets over 32 they take.
+__global__ void describe_chunks_kernel(const std::int32_t* columns, std::int64_t slots, std::int64_t chunks,
+                                       ChunkHead* heads, std::int32_t* units) {
+  const ChunksOfWarp of(columns, slots);
+#pragma unroll
+  for (int i = 0; i < chunks_of_warp; ++i) {
+    const auto column = of.column[i];
+    const auto least = cuda::least_of_warp(column);
+    const unsigned first = least == of.no_column ? 0 : least;
+    const unsigned distance = column == of.no_column ? 0 : column - first;
+    const unsigned farthest = ~cuda::least_of_warp(~distance);
+    const bool runs = __all_sync(cuda::all_lanes, column == first + static_cast<unsigned>(of.lane));
+    auto kind = ChunkHead::full;
+    if (farthest < ChunkHead::padding_of(ChunkHead::words)) kind = ChunkHead::words;
+    if (farthest < ChunkHead::padding_of(ChunkHead::octets)) kind = ChunkHead::octets;
+    if (runs) kind = ChunkHead::run;
+    if (of.lane == 0 && of.first + i < chunks) {
+      heads[of.first + i] = ChunkHead::of(kind, static_cast<std::int32_t>(first), 0);
+      units[of.first + i] = static_cast<std::int32_t>(ChunkHead::octets_of(kind));
+    }
+  }
+}
+
+// Chunk c lies from places[c] on.
+__global__ void write_chunks_kernel(const std::int32_t* columns, std::int64_t slots, std::int64_t chunks,
+                                    const std::int32_t* places, ChunkHead* heads, std::uint8_t* octets) {
+  const ChunksOfWarp of(columns, slots);
+#pragma unroll
+  for (int i = 0; i < chunks_of_warp; ++i) {
+    const auto chunk = of.first + i;
+    if (chunk >= chunks) return;
+    const auto described = heads[chunk];
+    const auto kind = described.kind();
+    const auto head = ChunkHead::of(kind, described.first, static_cast<std::uint32_t>(places[chunk]));
+    __syncwarp();
+    if (of.lane == 0) heads[chunk] = head;
+    const auto column = of.column[i];
+    const unsigned distance =
+        column == of.no_column ? ChunkHead::padding_of(kind) : column - static_cast<unsigned>(head.first);
+    auto* const to = octets + head.first_octet() + of.lane * ChunkHead::octets_of(kind);
+    if (kind == ChunkHead::octets) *to = static_cast<std::uint8_t>(distance);
+    if (kind == ChunkHead::words) *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(distance);
+    if (kind == ChunkHead::full) *reinterpret_cast<std::uint32_t*>(to) = distance;
+  }
+}
+
 Array<std::int32_t> cleared_flag(Place place, Stream stream) {
   Array<std::int32_t> flag(1, place);
   fill_bytes(flag.data(), 0, sizeof(std::int32_t), place, stream);
@@ -184,6 +253,28 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
     cuda::check_launch();
   }
   return cuda::read(too_far.data(), stream) == 0;
+}
+
+bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads, Array<std::uint8_t>& octets,
+                    Stream stream) {
+  const auto place = columns.place();
+  const auto slots = static_cast<std::int64_t>(columns.size());
+  const auto chunks = (slots + chunk_slots - 1) / chunk_slots;
+  heads = Array<ChunkHead>(static_cast<std::size_t>(chunks), place);
+  if (chunks == 0) return true;
+  Array<std::int32_t> places(heads.size(), place);
+  const auto grid = cuda::grid_for((chunks + chunks_of_warp - 1) / chunks_of_warp * warp_size);
+  describe_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, heads.data(),
+                                                                    places.data());
+  cuda::check_launch();
+  const auto units = cuda::sum_wide(places.data(), chunks, place, stream);
+  if (units >= ChunkHead::most_places) return false;
+  cuda::exclusive_scan(places.data(), places.data(), chunks, place, stream);
+  octets = Array<std::uint8_t>(static_cast<std::size_t>(units * chunk_slots), place);
+  write_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, places.data(),
+                                                                 heads.data(), octets.data());
+  cuda::check_launch();
+  return true;
 }
 
 template DistinctValues distinct_values(std::span<const float>, const std::int32_t*, Place, Stream);

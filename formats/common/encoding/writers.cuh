@@ -72,10 +72,7 @@ struct NearWriter {
 
   /// `least` is the smallest column that the lane will write, as an unsigned number.
   __device__ void open(std::int64_t unit, unsigned least) {
-    for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
-      least = min(least, __shfl_xor_sync(cuda::all_lanes, least, distance));
-    }
-    base = least;
+    base = cuda::least_of_warp(least);
     if (threadIdx.x % cuda::warp_size == 0) bases[unit] = static_cast<std::int32_t>(base);
   }
   [[nodiscard]] __device__ Distance distance_of(std::int32_t column) const {

@@ -291,7 +291,7 @@ Result<PackedEll<T>> build(const CsrView<T>& matrix, const Layout& layout, const
       place, [&] { return store_on_host(matrix, ell); }, [&] { return device::store(matrix, ell, place, stream); });
   if (fit == Fit::not_values) return refuse_encoding(value_bits_of<T>(layout.value_bits));
   if (fit == Fit::not_columns) {
-    return Refusal{"columns: a group spans more than " + std::to_string(layout.column_bits) + " bits"};
+    return refuse_columns("group", layout.column_bits);
   }
   return ell;
 }

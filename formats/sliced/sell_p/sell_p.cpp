@@ -35,16 +35,15 @@ class SellP final : public SlicedFormat<T> {
     Values windows{1};
     if (features.sliced_ell_padding[1] > 1.02) windows = {4096, 256, this->whole, 1};
     const auto values = value_bits_for<T>(features);
-    const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
+    const auto columns = this->column_bits_or_chunks(features, device);
     if (device.backend == Backend::host) {
-      return {{"C", {16, 1}, {8}}, {"T", {1}}, {"column_bits", columns}, {"sigma", windows}, {"value_bits", values}};
+      return {{"C", {16, 1}, {8}}, {"T", {1}}, columns, {"sigma", windows}, {"value_bits", values}};
     }
     Values threads{1, 2, 4};
     // Few rows cannot fill the device with one thread each, and long rows keep one busy for too long.
     const double rows_wanted = 1024.0 * device.multiprocessors;
     if (features.npr_mean > 24 || static_cast<double>(features.rows) < rows_wanted) threads = {4, 8, 2, 16, 1, 32};
-    return {
-        {"C", {32}, {64, 16, 8}}, {"column_bits", columns}, {"sigma", windows}, {"value_bits", values}, {"T", threads}};
+    return {{"C", {32}, {64, 16, 8}}, columns, {"sigma", windows}, {"value_bits", values}, {"T", threads}};
   }
 
  private:
@@ -66,7 +65,7 @@ class SellP final : public SlicedFormat<T> {
     return {{"C", host ? Values{1, 8, 16, 32, 64, 128} : Values{8, 16, 32, 64, 128}},
             {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
             {"sigma", {1, 64, 256, 1024, 4096, 16384, 65536, this->whole}},
-            {"column_bits", this->or_by_chunk(this->all_column_bits(device), device)},
+            {"column_bits", this->all_column_bits_or_chunks(device)},
             {"value_bits", all_value_bits<T>()}};
   }
 };

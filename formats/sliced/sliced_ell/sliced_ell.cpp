@@ -31,12 +31,11 @@ class SlicedEll final : public SlicedFormat<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto values = value_bits_for<T>(features);
-    const auto columns = this->or_by_chunk(this->column_bits(features, device), device);
-    if (device.backend == Backend::host)
-      return {{"S", {16}}, {"T", {1}}, {"column_bits", columns}, {"value_bits", values}};
+    const auto columns = this->column_bits_or_chunks(features, device);
+    if (device.backend == Backend::host) return {{"S", {16}}, {"T", {1}}, columns, {"value_bits", values}};
     Values threads{1, 2, 4};
     if (features.npr_mean > 24) threads = {4, 8, 2, 16};
-    return {{"column_bits", columns}, {"value_bits", values}, {"S", {32, 64}}, {"T", threads}};
+    return {columns, {"value_bits", values}, {"S", {32, 64}}, {"T", threads}};
   }
 
  private:
@@ -52,7 +51,7 @@ class SlicedEll final : public SlicedFormat<T> {
     const bool host = device.backend == Backend::host;
     return {{"S", {16, 32, 64, 128}},
             {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
-            {"column_bits", this->or_by_chunk(this->all_column_bits(device), device)},
+            {"column_bits", this->all_column_bits_or_chunks(device)},
             {"value_bits", all_value_bits<T>()}};
   }
 };

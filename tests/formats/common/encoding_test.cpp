@@ -1,12 +1,16 @@
 // Values in fewer bits that give way to others: where they lie stays the same, and what does not fit changes nothing.
+// Columns by chunk, in as few octets as each takes.
 
 #include "formats/common/encoding/encoding.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/verify/random.hpp"
@@ -101,6 +105,67 @@ TEST(Encoding, PaddingNeedsNoBits) {
   const std::vector<double> other{-2.5, 7, -2.5, 9};
   ASSERT_TRUE(replace_values(encoded, Array<double>::copy_of(other, Place{}), columns.data(), {}));
   EXPECT_EQ(encoded.table.to_vector(), std::vector<double>{-2.5});
+}
+
+// ---- Columns by chunk.
+
+using Columns = std::vector<std::int32_t>;
+
+// A chunk that counts up but for its last column, which lies so far from the first.
+Columns chunk_spanning(std::int32_t first, std::int32_t distance) {
+  Columns chunk(chunk_slots);
+  std::iota(chunk.begin(), chunk.end(), first);
+  chunk.back() = first + distance;
+  return chunk;
+}
+
+// What a kernel reads.
+Columns decoded(const EncodedColumns& encoded, std::size_t count) {
+  const auto octets = encoded.octets.to_vector();
+  const auto heads = encoded.heads.to_vector();
+  const ChunkColumns reader{octets.data(), heads.data()};
+  Columns columns;
+  for (std::int64_t slot = 0; slot < static_cast<std::int64_t>(count); ++slot) {
+    columns.push_back(reader.at(slot, reader.head_of(slot)));
+  }
+  return columns;
+}
+
+TEST(Encoding, EachChunkOfColumnsTakesWhatItNeeds) {
+  constexpr auto most = std::numeric_limits<std::int32_t>::max();
+  using Head = ChunkHead;
+  const std::vector<std::pair<Columns, Head::Kind>> chunks{
+      {chunk_spanning(7, 31), Head::run},          {chunk_spanning(most - 32, 31), Head::run},
+      {chunk_spanning(1, 254), Head::octets},      {chunk_spanning(1, 255), Head::words},
+      {chunk_spanning(9, 65534), Head::words},     {chunk_spanning(9, 65535), Head::full},
+      {chunk_spanning(0, most), Head::full},       {Columns(chunk_slots, 5), Head::octets},
+      {Columns(chunk_slots, -1), Head::octets},    {chunk_spanning(100, -101), Head::octets},
+      {chunk_spanning(100000, -50), Head::octets}, {{3, 70003, -1}, Head::full},
+  };
+  Columns columns;
+  std::int64_t octets = 0;
+  for (const auto& [chunk, kind] : chunks) {
+    columns.insert(columns.end(), chunk.begin(), chunk.end());
+    octets += chunk_slots * Head::octets_of(kind);
+  }
+  for (const auto& device : testing::devices()) {
+    if (device.backend == Backend::host) continue;
+    EncodedColumns encoded;
+    const auto stream = setup_stream(device);
+    ASSERT_TRUE(encode(encoded, Array<std::int32_t>::copy_of(columns, device), columns_by_chunk, {}, stream));
+    EXPECT_EQ(encoded.octets.bytes(), octets);
+    const auto heads = encoded.heads.to_vector();
+    ASSERT_EQ(heads.size(), chunks.size());
+    for (std::size_t at = 0; at < heads.size(); ++at) EXPECT_EQ(heads[at].kind(), chunks[at].second) << at;
+    EXPECT_EQ(decoded(encoded, columns.size()), columns);
+  }
+}
+
+TEST(Encoding, HostsDoNotHaveColumnsByChunkOfAWarp) {
+  EncodedColumns encoded;
+  const Columns columns(chunk_slots, 5);
+  EXPECT_FALSE(encode(encoded, Array<std::int32_t>::copy_of(columns, Place{}), columns_by_chunk, {}, {}));
+  EXPECT_EQ(encoded.full.to_vector(), columns);
 }
 
 }  // namespace
