@@ -5,6 +5,7 @@
 #include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/chunks.cuh"
 #include "formats/common/kernels/kernel.cuh"
 #include "formats/lanes/convert.hpp"
 #include "formats/lanes/device.cuh"
@@ -120,31 +121,12 @@ __device__ __forceinline__ T sum_lane(const Columns& columns, const Values& valu
     std::int32_t column[unroll];
     T value[unroll];
     T element[unroll];
-    if constexpr (std::is_empty_v<decltype(columns.head_of(0))>) {
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const auto at = chunk + u * step;
-        const auto slot = at * group_lanes + lane;
-        column[u] = at < last ? columns.at(slot) : -1;
-        value[u] = at < last ? values.at(slot) : T{0};
-      }
-    } else {
-      ChunkHead head[unroll];
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const auto at = chunk + u * step;
-        if (at < last) head[u] = columns.head_of(at * group_lanes + lane);
-      }
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const auto at = chunk + u * step;
-        value[u] = at < last ? values.at(at * group_lanes + lane) : T{0};
-      }
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const auto at = chunk + u * step;
-        column[u] = at < last ? columns.at(at * group_lanes + lane, head[u]) : -1;
-      }
+    for (int u = 0; u < unroll; ++u) {
+      const auto at = chunk + u * step;
+      const auto slot = at * group_lanes + lane;
+      column[u] = at < last ? columns.at(slot) : -1;
+      value[u] = at < last ? values.at(slot) : T{0};
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) element[u] = column[u] >= 0 ? load_x(x + column[u]) : T{0};
@@ -156,6 +138,15 @@ __device__ __forceinline__ T sum_lane(const Columns& columns, const Values& valu
     for (int u = 0; u < unroll; ++u) sum += value[u] * element[u];
   }
   return sum;
+}
+
+// The same of columns by chunk.
+template <class T, class Values>
+__device__ __forceinline__ T sum_lane(const ChunkColumns& columns, const Values& values, std::int64_t first,
+                                      std::int64_t last, int step, int lane, const T* x) {
+  const auto chunks = static_cast<int>(last - first);
+  if (step == 1) return sum_chunks(columns, values, first, chunks, NextChunk{}, lane, x);
+  return sum_chunks(columns, values, first, (chunks + step - 1) / step, step, lane, x);
 }
 
 // A warp a group; the first blocks take a group each, of one long row, and add up what their warps have of it.
@@ -233,12 +224,17 @@ void multiply(const WarpEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream s
   const std::int64_t warps = ell.block / cuda::warp_size;
   const std::int64_t blocks = ell.long_groups + (ell.groups - ell.long_groups + warps - 1) / warps;
   const auto grid = cuda::grid_for(blocks * ell.block, ell.block);
-  with_columns_or_chunks(ell.columns, [&](auto columns) {
+  const auto launch = [&](auto columns) {
     with_values(ell.values, [&](auto values) {
       cuda::launch_early(multiply_kernel<T, decltype(columns), decltype(values)>, grid, ell.block, 0, stream,
                          view_of(ell), columns, values, alpha, x, beta, y);
     });
-  });
+  };
+  if (ell.columns.bits == columns_by_chunk) {
+    launch(ChunkColumns::of(ell.columns));
+  } else {
+    with_columns(ell.columns, launch);
+  }
 }
 
 #define AUTOSPMV_WARP_ELL(T)                                                                                         \

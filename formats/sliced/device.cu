@@ -6,6 +6,7 @@
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/batches.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/chunks.cuh"
 #include "formats/common/kernels/dispatch.hpp"
 #include "formats/common/kernels/kernel.cuh"
 #include "formats/sliced/convert.hpp"
@@ -195,6 +196,37 @@ __global__ void __launch_bounds__(most_block, 1)
   if (inside && neighbour == 0 && turn == 0) store_row(y, row, alpha, sum, beta);
 }
 
+// Slices of as many rows as a warp has lanes, whose columns lie by chunk. So few instructions before the first chunk
+// and after the last as can be, for short rows have few chunks: a slice has as many parts as a row has threads, in
+// steps of which chunks follow one another, and a warp takes one.
+template <bool one_thread, class T, class Values>
+__global__ void __launch_bounds__(most_block, 1)
+    multiply_chunks_kernel(SlicedView sliced, ChunkColumns columns, Values values, CachePolicy policy, int log_threads,
+                           T alpha, const T* x, T beta, T* __restrict__ y) {
+  const auto lane = static_cast<int>(threadIdx.x % cuda::warp_size);
+  const auto part = static_cast<std::uint32_t>(cuda::global_thread() / cuda::warp_size);
+  if constexpr (one_thread) log_threads = 0;
+  const int parts = 1 << log_threads;
+  const auto slice = part >> log_threads;
+  if (slice >= static_cast<std::uint32_t>(sliced.slices)) return cuda::await_before();
+  const auto first = load_stream(sliced.slice_chunks + slice, policy);
+  const auto last = load_stream(sliced.slice_chunks + slice + 1, policy);
+  const auto position = (static_cast<std::int64_t>(part) * cuda::warp_size + lane) >> log_threads;
+  const bool inside = position < sliced.rows;
+  const auto row = inside && sliced.row_order != nullptr ? load_stream(sliced.row_order + position, policy) : position;
+  const auto chunk = static_cast<std::int64_t>(first) * parts + (part & (parts - 1));
+  columns.open(slice, policy);
+  cuda::await_before();
+  values.open(policy);
+  T sum = 0;
+  if constexpr (one_thread) {
+    sum = sum_chunks(columns, values, chunk, last - first, NextChunk{}, lane, x);
+  } else {
+    sum = sum_lanes(sum_chunks(columns, values, chunk, last - first, parts, lane, x), parts);
+  }
+  if (inside && lane % parts == 0) store_row(y, row, alpha, sum, beta);
+}
+
 }  // namespace
 
 template <class T>
@@ -268,14 +300,21 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
   const Sharing sharing{log(layout.threads), log(layout.split)};
   const auto grid = cuda::grid_for(sliced.rows * layout.threads * layout.split, layout.block);
   const auto policy = policy_for<T>(sliced.bytes(), sliced.rows, sliced.cols);
-  if (layout.unroll != default_unroll) {
+  if (layout.column_bits == columns_by_chunk) {
+    with_values(sliced.values, [&](auto values) {
+      const auto kernel = layout.threads == 1 ? multiply_chunks_kernel<true, T, decltype(values)>
+                                              : multiply_chunks_kernel<false, T, decltype(values)>;
+      cuda::launch_early(kernel, grid, layout.block, 0, stream, view_of(sliced), ChunkColumns::of(sliced.columns),
+                         values, policy, sharing.log_threads, alpha, x, beta, y);
+    });
+  } else if (layout.unroll != default_unroll) {
     dispatch<2, 8>(layout.unroll, [&](auto unroll) {
       cuda::launch_early(multiply_kernel<unroll.value, T, FullColumns, FullValues<T>>, grid, layout.block, 0, stream,
                          view_of(sliced), FullColumns{sliced.columns.full.data()},
                          FullValues<T>{sliced.values.full.data()}, policy, sharing, alpha, x, beta, y);
     });
   } else {
-    with_columns_or_chunks(sliced.columns, [&](auto columns) {
+    with_columns(sliced.columns, [&](auto columns) {
       with_values(sliced.values, [&](auto values) {
         cuda::launch_early(multiply_kernel<default_unroll, T, decltype(columns), decltype(values)>, grid, layout.block,
                            0, stream, view_of(sliced), columns, values, policy, sharing, alpha, x, beta, y);

@@ -101,9 +101,13 @@ class SlicedFormat : public Format<T> {
  private:
   [[nodiscard]] std::optional<Refusal> refuse_layout(const Params& params, const SlicedLayout& layout,
                                                      const Device& device) const {
-    const bool on_host = device.backend == Backend::host;
-    if (on_host && layout.column_bits == columns_by_chunk && layout.slice_rows != 8 && layout.slice_rows != 16) {
-      return Refusal{"parameters: columns by chunk are of slices of 8 or 16 rows"};
+    if (layout.column_bits == columns_by_chunk) {
+      if (device.backend == Backend::cuda && layout.slice_rows != chunk_slots) {
+        return Refusal{"parameters: columns by chunk are of slices of 32 rows"};
+      }
+      if (device.backend == Backend::host && layout.slice_rows != 8 && layout.slice_rows != 16) {
+        return Refusal{"parameters: columns by chunk are of slices of 8 or 16 rows"};
+      }
     }
     return refuse_combination(params);
   }

@@ -143,7 +143,7 @@ struct ChunksOfWarp {
   static constexpr unsigned no_column = 0xffffffffU;
 };
 
-// How the columns of each chunk are stored, and how many octets over 32 they take.
+// How the columns of each chunk are stored, and how many octets over 32 they take; none where they count up.
 __global__ void describe_chunks_kernel(const std::int32_t* columns, std::int64_t slots, std::int64_t chunks,
                                        ChunkHead* heads, std::int32_t* units) {
   const ChunksOfWarp of(columns, slots);
@@ -154,35 +154,38 @@ __global__ void describe_chunks_kernel(const std::int32_t* columns, std::int64_t
     const unsigned first = least == of.no_column ? 0 : least;
     const unsigned distance = column == of.no_column ? 0 : column - first;
     const unsigned farthest = ~cuda::least_of_warp(~distance);
-    const bool runs = __all_sync(cuda::all_lanes, column == first + static_cast<unsigned>(of.lane));
+    const bool counts_up = __all_sync(cuda::all_lanes, column == first + static_cast<unsigned>(of.lane));
     auto kind = ChunkHead::full;
     if (farthest < ChunkHead::padding_of(ChunkHead::words)) kind = ChunkHead::words;
     if (farthest < ChunkHead::padding_of(ChunkHead::octets)) kind = ChunkHead::octets;
-    if (runs) kind = ChunkHead::run;
     if (of.lane == 0 && of.first + i < chunks) {
       heads[of.first + i] = ChunkHead::of(kind, static_cast<std::int32_t>(first), 0);
-      units[of.first + i] = static_cast<std::int32_t>(ChunkHead::octets_of(kind));
+      units[of.first + i] = counts_up ? 0 : static_cast<std::int32_t>(ChunkHead::octets_of(kind));
     }
   }
 }
 
-// Chunk c lies from places[c] on.
+// Chunk c has the octets from 32 (places[c] + 1) on, up to those of the next; before all, the distances that count up.
 __global__ void write_chunks_kernel(const std::int32_t* columns, std::int64_t slots, std::int64_t chunks,
                                     const std::int32_t* places, ChunkHead* heads, std::uint8_t* octets) {
   const ChunksOfWarp of(columns, slots);
+  if (of.first == 0) octets[of.lane] = static_cast<std::uint8_t>(of.lane);
 #pragma unroll
   for (int i = 0; i < chunks_of_warp; ++i) {
     const auto chunk = of.first + i;
     if (chunk >= chunks) return;
     const auto described = heads[chunk];
     const auto kind = described.kind();
-    const auto head = ChunkHead::of(kind, described.first, static_cast<std::uint32_t>(places[chunk]));
+    const auto place = static_cast<std::uint32_t>(places[chunk]);
+    const bool counts_up = static_cast<std::uint32_t>(places[chunk + 1]) == place;
+    const auto first_octet = counts_up ? 0 : (place + 1) * chunk_slots;
     __syncwarp();
-    if (of.lane == 0) heads[chunk] = head;
+    if (of.lane == 0) heads[chunk] = ChunkHead::of(kind, described.first, first_octet);
+    if (counts_up) continue;
     const auto column = of.column[i];
     const unsigned distance =
-        column == of.no_column ? ChunkHead::padding_of(kind) : column - static_cast<unsigned>(head.first);
-    auto* const to = octets + head.first_octet() + of.lane * ChunkHead::octets_of(kind);
+        column == of.no_column ? ChunkHead::padding_of(kind) : column - static_cast<unsigned>(described.first);
+    auto* const to = octets + first_octet + of.lane * ChunkHead::octets_of(kind);
     if (kind == ChunkHead::octets) *to = static_cast<std::uint8_t>(distance);
     if (kind == ChunkHead::words) *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(distance);
     if (kind == ChunkHead::full) *reinterpret_cast<std::uint32_t*>(to) = distance;
@@ -262,15 +265,16 @@ bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads,
   const auto chunks = (slots + chunk_slots - 1) / chunk_slots;
   heads = Array<ChunkHead>(static_cast<std::size_t>(chunks), place);
   if (chunks == 0) return true;
-  Array<std::int32_t> places(heads.size(), place);
+  Array<std::int32_t> places(heads.size() + 1, place);
+  fill_bytes(places.data() + chunks, 0, sizeof(std::int32_t), place, stream);
   const auto grid = cuda::grid_for((chunks + chunks_of_warp - 1) / chunks_of_warp * warp_size);
   describe_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, heads.data(),
                                                                     places.data());
   cuda::check_launch();
-  const auto units = cuda::sum_wide(places.data(), chunks, place, stream);
-  if (units >= ChunkHead::most_places) return false;
-  cuda::exclusive_scan(places.data(), places.data(), chunks, place, stream);
-  octets = Array<std::uint8_t>(static_cast<std::size_t>(units * chunk_slots), place);
+  const auto bytes = (cuda::sum_wide(places.data(), chunks, place, stream) + 1) * chunk_slots;
+  if (bytes > ChunkHead::most_octets) return false;
+  cuda::exclusive_scan(places.data(), places.data(), chunks + 1, place, stream);
+  octets = Array<std::uint8_t>(static_cast<std::size_t>(bytes), place);
   write_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, places.data(),
                                                                  heads.data(), octets.data());
   cuda::check_launch();

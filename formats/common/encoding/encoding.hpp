@@ -9,13 +9,12 @@
 //   column_bits   32                       as they are
 //                 16, 8                    as the distance from the smallest column of a unit: of slots that lie
 //                                          together
-//                 0                        by chunk, of 32 slots that a warp reads at once: not at all where they count
-//                                          up from slot to slot, as those of a diagonal do, else as the distance from
-//                                          the smallest, in 8, 16 or 32 bits, whichever hold it
+//                 0                        by chunk, of 32 slots that a warp reads at once: as the distance from the
+//                                          smallest, in 8, 16 or 32 bits, whichever hold it
 //
 // Padding is a slot whose column is -1; in the shorter encodings, the largest distance stands for it. Rows that run
-// alike, those of a mesh, meet near columns in each chunk, however far apart chunks are. A chunk is found by its head,
-// so that kernels read any slot alone, one load later.
+// alike, those of a mesh, meet near columns in each chunk, however far apart chunks are. All chunks whose columns count
+// up from slot to slot, as those of a diagonal do, have the same distances, which are stored once.
 #pragma once
 
 #include <algorithm>
@@ -121,27 +120,27 @@ std::vector<std::int64_t> all_value_bits() {
 /// Slots of a chunk, the threads of a warp.
 inline constexpr int chunk_slots = 32;
 
-/// Where the columns of a chunk lie, and how.
+/// Where the distances of a chunk lie, and how. Made for the product, which finds what it needs of a kind in one of the
+/// octets of a constant, by a shift that the lowest bits of `place` say.
 struct alignas(8) ChunkHead {
-  enum Kind : std::uint32_t { run, octets, words, full };
+  enum Kind : std::uint32_t { octets, words, full };
 
   std::int32_t first = 0;   ///< the column that distances count from
-  std::uint32_t place = 0;  ///< in octets over 32, times 4, and the kind
+  std::uint32_t place = 0;  ///< the first octet, a multiple of 32, and 8 times the kind
 
-  static constexpr std::int64_t most_places = std::int64_t{1} << 30;
+  /// What all distances may take, so that a lane's are found in 32 bits.
+  static constexpr std::int64_t most_octets = (std::int64_t{1} << 32) - 256;
 
-  [[nodiscard]] static AUTOSPMV_HD ChunkHead of(Kind kind, std::int32_t first, std::uint32_t place) {
-    return {first, place << 2 | kind};
+  [[nodiscard]] static AUTOSPMV_HD ChunkHead of(Kind kind, std::int32_t first, std::uint32_t first_octet) {
+    return {first, first_octet | kind << 3};
   }
-  [[nodiscard]] AUTOSPMV_HD Kind kind() const { return static_cast<Kind>(place & 3); }
-  [[nodiscard]] AUTOSPMV_HD std::int64_t first_octet() const {
-    return static_cast<std::int64_t>(place >> 2) * chunk_slots;
-  }
-  /// Octets that each column takes: 0, 1, 2 or 4.
-  [[nodiscard]] static AUTOSPMV_HD std::uint32_t octets_of(Kind kind) { return 1U << kind >> 1; }
-  /// The distance that stands for padding.
+  [[nodiscard]] AUTOSPMV_HD Kind kind() const { return static_cast<Kind>(place >> 3 & 3); }
+  [[nodiscard]] AUTOSPMV_HD std::uint32_t first_octet() const { return place & ~31U; }
+  /// Octets of a distance.
+  [[nodiscard]] static AUTOSPMV_HD std::uint32_t octets_of(Kind kind) { return 1U << kind; }
+  /// The distance that stands for padding, and the mask of those that there are: no column is farther than 2^31 - 2.
   [[nodiscard]] static AUTOSPMV_HD std::uint32_t padding_of(Kind kind) {
-    return kind == full ? 0xffffffffU : kind == words ? 0xffffU : 0xffU;
+    return kind == full ? 0x7fffffffU : kind == words ? 0xffffU : 0xffU;
   }
 };
 
@@ -149,7 +148,7 @@ struct EncodedColumns {
   int bits = 32;
   Array<std::int32_t> full;
   Array<std::uint16_t> words;
-  Array<std::uint8_t> octets;  ///< of 8 bits, or of all chunks one after another
+  Array<std::uint8_t> octets;  ///< of 8 bits; or the distances of all chunks, first those that count up
   Array<std::int32_t> bases;   ///< smallest column of each unit
   Array<ChunkHead> heads;      ///< one a chunk
 
@@ -196,11 +195,8 @@ struct SlotUnits {
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream);
 
 // ---- Readers, by value in a kernel. open() comes first. from(slot) reads the slots from there on, so that a kernel
-// counts the slots of its own part in 32 bits. two_at(slot) reads an even slot and the next one at once. What the
-// column of a slot is found by is loaded before it, so that a kernel has several on their way: at(slot, head_of(slot)).
-
-/// Of columns that are where their slot is.
-struct NoHead {};
+// counts the slots of its own part in 32 bits. two_at(slot) reads an even slot and the next one at once. Columns by
+// chunk are read by whole warps: formats/common/kernels/chunks.cuh.
 
 template <class V>
 struct alignas(2 * sizeof(V)) Two {
@@ -294,10 +290,7 @@ struct FullColumns {
 
   AUTOSPMV_HD void open(std::int64_t /*unit*/, CachePolicy chosen = {}) { policy = chosen; }
   [[nodiscard]] AUTOSPMV_HD FullColumns from(std::int64_t slot) const { return {rebased(columns + slot), policy}; }
-  [[nodiscard]] AUTOSPMV_HD NoHead head_of(std::int64_t /*slot*/) const { return {}; }
-  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot, NoHead /*head*/ = {}) const {
-    return load_stream(columns + slot, policy);
-  }
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const { return load_stream(columns + slot, policy); }
   [[nodiscard]] AUTOSPMV_HD Two<std::int32_t> two_at(std::int64_t slot) const {
     return load_two(columns, slot, policy);
   }
@@ -314,8 +307,7 @@ struct NearColumns {
     policy = chosen;
     base = load_x(bases + unit);
   }
-  [[nodiscard]] AUTOSPMV_HD NoHead head_of(std::int64_t /*slot*/) const { return {}; }
-  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot, NoHead /*head*/ = {}) const {
+  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot) const {
     return column_at(load_stream(distances + slot, policy));
   }
   [[nodiscard]] AUTOSPMV_HD Two<std::int32_t> two_at(std::int64_t slot) const {
@@ -330,39 +322,12 @@ struct NearColumns {
   }
 };
 
-/// Of slots that are read one by one.
-struct ChunkColumns {
-  const std::uint8_t* octets;
-  const ChunkHead* heads;
-  CachePolicy policy{};
-
-  AUTOSPMV_HD void open(std::int64_t /*unit*/, CachePolicy chosen = {}) { policy = chosen; }
-  [[nodiscard]] AUTOSPMV_HD ChunkHead head_of(std::int64_t slot) const {
-    return load_stream(heads + static_cast<std::uint64_t>(slot) / chunk_slots, policy);
-  }
-  [[nodiscard]] AUTOSPMV_HD std::int32_t at(std::int64_t slot, ChunkHead head) const {
-    const auto lane = static_cast<std::uint32_t>(slot) % chunk_slots;
-    const auto kind = head.kind();
-    const auto distance =
-        load_one_of(octets + head.first_octet() + lane * ChunkHead::octets_of(kind), kind, lane, policy);
-    const bool pads = kind != ChunkHead::run && distance == ChunkHead::padding_of(kind);
-    return pads ? -1 : head.first + static_cast<std::int32_t>(distance);
-  }
-};
-
 /// Calls body(reader) with the reader of columns that are not by chunk.
 template <class Body>
 void with_columns(const EncodedColumns& columns, const Body& body) {
   if (columns.bits == 8) return body(NearColumns<std::uint8_t>{columns.octets.data(), columns.bases.data()});
   if (columns.bits == 16) return body(NearColumns<std::uint16_t>{columns.words.data(), columns.bases.data()});
   body(FullColumns{columns.full.data()});
-}
-
-/// The same of all columns.
-template <class Body>
-void with_columns_or_chunks(const EncodedColumns& columns, const Body& body) {
-  if (columns.bits == columns_by_chunk) return body(ChunkColumns{columns.octets.data(), columns.heads.data()});
-  with_columns(columns, body);
 }
 
 }  // namespace autospmv::formats

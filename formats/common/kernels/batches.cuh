@@ -23,28 +23,16 @@ __device__ __forceinline__ T sum_batches(const Columns& columns, const Values& v
     constexpr int count = whole ? batch : batch - 1;
     constexpr bool sure = whole && !marked;
     std::int64_t slot[count];
-    using Head = decltype(columns.head_of(0));
-    Head head[count];
     std::int32_t column[count];
     T value[count];
     T element[count];
     const auto inside = [&](int u) { return whole || k + u * step < last; };
-    const auto load_values = [&] {
-#pragma unroll
-      for (int u = 0; u < count; ++u) value[u] = inside(u) ? values.at(slot[u]) : T{0};
-    };
 #pragma unroll
     for (int u = 0; u < count; ++u) slot[u] = inside(u) ? slot_of(k + u * step) : 0;
 #pragma unroll
-    for (int u = 0; u < count; ++u) {
-      if (inside(u)) head[u] = columns.head_of(slot[u]);
-    }
-    // Columns wait for their heads, where they have any; values need not.
-    constexpr bool has_heads = !std::is_empty_v<Head>;
-    if constexpr (has_heads) load_values();
+    for (int u = 0; u < count; ++u) column[u] = inside(u) ? columns.at(slot[u]) : -1;
 #pragma unroll
-    for (int u = 0; u < count; ++u) column[u] = inside(u) ? columns.at(slot[u], head[u]) : -1;
-    if constexpr (!has_heads) load_values();
+    for (int u = 0; u < count; ++u) value[u] = inside(u) ? values.at(slot[u]) : T{0};
 #pragma unroll
     for (int u = 0; u < count; ++u) element[u] = sure || column[u] >= 0 ? load_x(x + column[u]) : T{0};
 #pragma unroll

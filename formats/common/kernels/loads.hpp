@@ -129,32 +129,6 @@ AUTOSPMV_HD inline V load_stream(const V* address, [[maybe_unused]] CachePolicy 
 #endif
 }
 
-/// What load_stream() gives of 1, 2 or 4 octets, for a `size` of 1, 2 or 3; `otherwise` for 0. Without a branch, so
-/// that loads of several such words are on their way together.
-AUTOSPMV_HD inline std::uint32_t load_one_of(const std::uint8_t* address, std::uint32_t size, std::uint32_t otherwise,
-                                             [[maybe_unused]] CachePolicy policy) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  std::uint32_t word = otherwise;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred one, two, four;\n\t"
-      "setp.eq.u32 one, %2, 1;\n\t"
-      "setp.eq.u32 two, %2, 2;\n\t"
-      "setp.eq.u32 four, %2, 3;\n\t"
-      "@one ld.global.L1::evict_first.L2::cache_hint.u8 %0, [%1], %3;\n\t"
-      "@two ld.global.L1::evict_first.L2::cache_hint.u16 %0, [%1], %3;\n\t"
-      "@four ld.global.L1::evict_first.L2::cache_hint.u32 %0, [%1], %3;\n\t"
-      "}"
-      : "+r"(word)
-      : "l"(address), "r"(size), "l"(policy.bits));
-  return word;
-#else
-  if (size == 1) return *address;
-  if (size == 2) return *reinterpret_cast<const std::uint16_t*>(address);
-  return size == 3 ? *reinterpret_cast<const std::uint32_t*>(address) : otherwise;
-#endif
-}
-
 /// x and small tables are read again and again: through the read-only path, where nobody writes them while a kernel
 /// runs. Kernels that begin early run while those before them still do, and must not look before they have waited.
 template <class V>

@@ -31,11 +31,13 @@ class SlicedEll final : public SlicedFormat<T> {
 
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     const auto values = value_bits_for<T>(features);
-    const auto columns = this->column_bits_or_chunks(features, device);
-    if (device.backend == Backend::host) return {{"S", {16}}, {"T", {1}}, columns, {"value_bits", values}};
+    if (device.backend == Backend::host) {
+      return {{"S", {16}}, {"T", {1}}, this->column_bits_or_chunks(features, device), {"value_bits", values}};
+    }
     Values threads{1, 2, 4};
     if (features.npr_mean > 24) threads = {4, 8, 2, 16};
-    return {columns, {"value_bits", values}, {"S", {32, 64}}, {"T", threads}};
+    const auto columns = this->column_bits(features, device);
+    return {{"column_bits", columns}, {"value_bits", values}, {"S", {32, 64}}, {"T", threads}};
   }
 
  private:
@@ -51,7 +53,7 @@ class SlicedEll final : public SlicedFormat<T> {
     const bool host = device.backend == Backend::host;
     return {{"S", {16, 32, 64, 128}},
             {"T", host ? Values{1} : Values{1, 2, 4, 8, 16, 32}},
-            {"column_bits", this->all_column_bits_or_chunks(device)},
+            {"column_bits", host ? this->all_column_bits_or_chunks(device) : this->all_column_bits(device)},
             {"value_bits", all_value_bits<T>()}};
   }
 };
