@@ -198,9 +198,10 @@ __global__ void __launch_bounds__(most_block, 1)
 
 // Slices of as many rows as a warp has lanes, whose columns lie by chunk. So few instructions before the first chunk
 // and after the last as can be, for short rows have few chunks: a slice has as many parts as a row has threads, in
-// steps of which chunks follow one another, and a warp takes one.
-template <bool one_thread, class T, class Values>
-__global__ void __launch_bounds__(most_block, 1)
+// steps of which chunks follow one another, and a warp takes one. Where rows are short, all the warps that there is
+// room for wait at once; of longer ones, fewer have more loads under way.
+template <bool one_thread, bool short_rows, class T, class Values>
+__global__ void __launch_bounds__(short_rows ? cuda::default_block : most_block, short_rows ? 8 : 1)
     multiply_chunks_kernel(SlicedView sliced, ChunkColumns columns, Values values, CachePolicy policy, int log_threads,
                            T alpha, const T* x, T beta, T* __restrict__ y) {
   const auto lane = static_cast<int>(threadIdx.x % cuda::warp_size);
@@ -301,9 +302,13 @@ void multiply(const SlicedMatrix<T>& sliced, T alpha, const T* x, T beta, T* y, 
   const auto grid = cuda::grid_for(sliced.rows * layout.threads * layout.split, layout.block);
   const auto policy = policy_for<T>(sliced.bytes(), sliced.rows, sliced.cols);
   if (layout.column_bits == columns_by_chunk) {
+    constexpr std::int64_t few_chunks = 8;
+    const bool short_rows = layout.block <= cuda::default_block && sliced.slots <= few_chunks * sliced.rows;
     with_values(sliced.values, [&](auto values) {
-      const auto kernel = layout.threads == 1 ? multiply_chunks_kernel<true, T, decltype(values)>
-                                              : multiply_chunks_kernel<false, T, decltype(values)>;
+      using Values = decltype(values);
+      const auto kernel = layout.threads > 1 ? multiply_chunks_kernel<false, false, T, Values>
+                          : short_rows       ? multiply_chunks_kernel<true, true, T, Values>
+                                             : multiply_chunks_kernel<true, false, T, Values>;
       cuda::launch_early(kernel, grid, layout.block, 0, stream, view_of(sliced), ChunkColumns::of(sliced.columns),
                          values, policy, sharing.log_threads, alpha, x, beta, y);
     });
