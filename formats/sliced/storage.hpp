@@ -43,7 +43,7 @@ struct SlicedLayout {
   int block = 256;                  ///< CUDA: threads a block
   std::int64_t split = 1;           ///< CUDA, T = 1: threads that take turns at the slots of a row: 1, 2 or 4
   int unroll = 4;                   ///< CUDA: slots loaded before the first is used: 4; also 2 and 8 without encodings
-  int column_bits = 32;             ///< 32; 16 or 8 where slices are small; 0: by chunk, see column_chunks.hpp
+  int column_bits = 32;             ///< 32; 16 or 8 where slices are small; 0: by chunk
   int value_bits = full_bits;       ///< 0, 8, 32, or full_bits: those of T
 };
 
@@ -69,7 +69,7 @@ struct SlicedMatrix {
   Array<GroupChunks> group_chunks;   ///< on the host, of each group of lanes
   std::vector<std::int64_t> parts;   ///< on the host, first slice of each part that one thread multiplies, and `slices`
   EncodedColumns columns;            ///< one a slot
-  ColumnChunks column_chunks;        ///< or these, where column_bits is 0
+  ColumnChunks column_chunks;        ///< or these on the host, where column_bits is 0
   EncodedValues<T> values;
 
   // As formats/common/operators.hpp has it.
