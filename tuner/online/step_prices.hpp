@@ -79,7 +79,7 @@ class StepPrices {
 
   bool on_host_;
   double nonzeros_of_row_;
-  double overrun_ = 3;  // what conversions take over what is expected of them
+  double overrun_ = 2;  // what conversions take over what is expected of them
   // Until it is measured, as if it had been for 2 ms.
   double worked_ = 2e-3;
   double slowed_ = 0.2 * 2e-3;
