@@ -11,7 +11,7 @@ namespace autospmv {
 
 /// How much of what plain CSR would take may be spent on finding something faster.
 struct BudgetRules {
-  double head_start = 3;  ///< products of plain CSR that may be spent before any was computed
+  double head_start = 2;  ///< products of plain CSR that may be spent before any was computed
   double share = 0.045;   ///< of what the products so far would have taken by plain CSR
   /// Of what faster formats have saved. The rest is the caller's: he is to feel it before the last candidate was tried.
   double share_of_savings = 0.25;
