@@ -1,4 +1,5 @@
-// Slices whose slots hosts write in fewer bits: what just fits is kept, what does not is refused.
+// Slices whose slots hosts write in fewer bits: what just fits is kept, what does not is refused. Columns by chunk on
+// CUDA, as they are predicted.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -7,8 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include "core/matrix/csr.hpp"
 #include "core/verify/random.hpp"
+#include "features/features.hpp"
+#include "formats/common/encoding/encoding.hpp"
 #include "formats/format.hpp"
+#include "io/generators.hpp"
 #include "io/host_csr.hpp"
 #include "tests/formats/right_product.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -172,6 +177,50 @@ TEST(SlicesOnHosts, KeepInFloatWhatFloatKeeps) {
       source.values[777] = 0.1;
       expect_refused(params, source, "more than 32 bits");
     }
+  }
+}
+
+Device device_with_cache(std::int64_t cache_bytes) {
+  Device device;
+  device.backend = Backend::cuda;
+  device.multiprocessors = 1;
+  device.memory_bytes = std::int64_t{1} << 30;
+  device.cache_bytes = cache_bytes;
+  return device;
+}
+
+TEST(ChunksOnCuda, AreOfSlicesOf32RowsAndFewBytes) {
+  const auto features = extract_features(generate<double>("gen:grid2d:50").view(), Place{});
+  const auto device = device_with_cache(1 << 20);
+  const auto predicted = [&](std::int64_t slice_rows, std::int64_t column_bits) {
+    return find_format<double>("sell_p")->predict(features, params_of(slice_rows, 1, column_bits, 64), device);
+  };
+  for (const std::int64_t slice_rows : {8, 16, 64, 128}) {
+    const auto refused = predicted(slice_rows, formats::columns_by_chunk);
+    ASSERT_FALSE(refused.admitted()) << slice_rows;
+    EXPECT_NE(refused.reason().find("slices of 32 rows"), std::string::npos) << refused.reason();
+  }
+  // A quarter of a byte for the head, half a byte or more where a row of the grid ends.
+  const double nonzeros = static_cast<double>(features.nnz);
+  const auto by_chunk = predicted(32, formats::columns_by_chunk);
+  const auto in_full = predicted(32, 32);
+  ASSERT_TRUE(by_chunk.admitted() && in_full.admitted());
+  EXPECT_LT(by_chunk->bytes, in_full->bytes - 2.5 * nonzeros);
+  EXPECT_GT(by_chunk->bytes, in_full->bytes - 3.9 * nonzeros);
+}
+
+TEST(ChunksOnCuda, AreTriedUnaskedWhereTheMatrixComesFromMemory) {
+  const auto features = extract_features(generate<double>("gen:rmat:10").view(), Place{});
+  const auto bytes = static_cast<std::int64_t>(formats::csr_bytes<double>(features.rows, features.nnz));
+  for (const auto* const name : {"sell_p", "ell_warp_split"}) {
+    const auto tried = [&](std::int64_t cache_bytes, Choices choices) {
+      const auto all =
+          find_format<double>(name)->params(features, device_with_cache(cache_bytes)).combinations(choices);
+      return std::any_of(all.begin(), all.end(), [](const Params& params) { return params["column_bits"] == 0; });
+    };
+    EXPECT_TRUE(tried(bytes, Choices::likely)) << name;
+    EXPECT_FALSE(tried(3 * bytes, Choices::likely)) << name;
+    EXPECT_TRUE(tried(3 * bytes, Choices::all)) << name;
   }
 }
 
