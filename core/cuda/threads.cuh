@@ -18,6 +18,19 @@ __device__ __forceinline__ std::int64_t global_thread() {
 /// Threads of the grid: the stride of kernels that walk any number of elements.
 __device__ __forceinline__ std::int64_t thread_count() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
+/// So many blocks of so many threads, or as many of them as a multiprocessor of the architecture that this is compiled
+/// for has room for: what __launch_bounds__ may ask for.
+constexpr int resident_blocks(int wanted, int threads) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+  constexpr int most_threads = 2048;
+#elif __CUDA_ARCH__ < 800
+  constexpr int most_threads = 1024;
+#else
+  constexpr int most_threads = 1536;
+#endif
+  return wanted < most_threads / threads ? wanted : most_threads / threads;
+}
+
 /// The least of the numbers that the lanes of a warp have, in all of them.
 __device__ __forceinline__ unsigned least_of_warp(unsigned number) {
 #if __CUDA_ARCH__ >= 800

@@ -196,12 +196,16 @@ __global__ void __launch_bounds__(most_block, 1)
   if (inside && neighbour == 0 && turn == 0) store_row(y, row, alpha, sum, beta);
 }
 
+constexpr int resident_blocks(bool short_rows) {
+  return short_rows ? cuda::resident_blocks(8, cuda::default_block) : 1;
+}
+
 // Slices of as many rows as a warp has lanes, whose columns lie by chunk. So few instructions before the first chunk
 // and after the last as can be, for short rows have few chunks: a slice has as many parts as a row has threads, in
 // steps of which chunks follow one another, and a warp takes one. Where rows are short, all the warps that there is
 // room for wait at once; of longer ones, fewer have more loads under way.
 template <bool one_thread, bool short_rows, class T, class Values>
-__global__ void __launch_bounds__(short_rows ? cuda::default_block : most_block, short_rows ? 8 : 1)
+__global__ void __launch_bounds__(short_rows ? cuda::default_block : most_block, resident_blocks(short_rows))
     multiply_chunks_kernel(SlicedView sliced, ChunkColumns columns, Values values, CachePolicy policy, int log_threads,
                            T alpha, const T* x, T beta, T* __restrict__ y) {
   const auto lane = static_cast<int>(threadIdx.x % cuda::warp_size);

@@ -212,14 +212,9 @@ __device__ __forceinline__ void join_tiles(const TilesView<T>& tiles, const Tile
 // itself, the compiler saves registers by waiting in between.
 template <int Items, class T>
 constexpr int resident_blocks() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  constexpr int most = 1024 / most_block;  // threads of a multiprocessor
-#else
-  constexpr int most = 1536 / most_block;
-#endif
   constexpr int registers_under_way = 2 * Items * static_cast<int>(sizeof(T)) / 4;
   constexpr int fitting = registers_under_way <= 22 ? 6 : registers_under_way <= 44 ? 4 : 3;
-  return fitting < most ? fitting : most;
+  return cuda::resident_blocks(fitting, most_block);
 }
 
 template <int Items, class T, class Values>

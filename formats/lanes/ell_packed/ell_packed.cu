@@ -26,7 +26,7 @@ constexpr int most_warps_of_block = most_threads / cuda::warp_size;
 
 // Blocks a multiprocessor that the compiler is to make room for: all, as long as it need not wait for one load before
 // the next for want of registers.
-constexpr int resident_blocks(int entries) { return entries <= 4 ? 8 : 4; }
+constexpr int resident_blocks(int entries) { return cuda::resident_blocks(entries <= 4 ? 8 : 4, most_threads); }
 
 // A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes. Long rows are
 // counted.
