@@ -39,7 +39,9 @@ class StepPrices {
  public:
   /// Of a matrix of so many nonzeros a row.
   StepPrices(Backend backend, double nonzeros_of_row)
-      : on_host_(backend == Backend::host), nonzeros_of_row_(std::max(1.0, nonzeros_of_row)) {}
+      : on_host_(backend == Backend::host),
+        nonzeros_of_row_(std::max(1.0, nonzeros_of_row)),
+        overrun_(on_host_ ? 2 : 3) {}
 
   /// On a device, so many more seconds of steps have slowed the products beside them down by so many.
   void note(double worked, double slowed) {
@@ -79,7 +81,7 @@ class StepPrices {
 
   bool on_host_;
   double nonzeros_of_row_;
-  double overrun_ = 2;  // what conversions take over what is expected of them
+  double overrun_;  // what conversions take over what is expected of them
   // Until it is measured, as if it had been for 2 ms.
   double worked_ = 2e-3;
   double slowed_ = 0.2 * 2e-3;
