@@ -59,11 +59,8 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
   const auto& classes = layout.classes;
   if (features.npr_max <= classes.height) return Refusal{why_no_row_is_shared()};
   if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
-  const bool by_chunk = layout.column_bits == columns_by_chunk;
-  if (!by_chunk) {
-    // The rows of a group come from anywhere, and so do their columns.
-    if (auto refusal = refuse_column_bits(features.cols - 1, layout.column_bits)) return *refusal;
-  }
+  // The rows of a group come from anywhere, and so do their columns.
+  if (auto refusal = refuse_column_bits(features.cols - 1, layout.column_bits)) return *refusal;
   // A row is padded to a multiple of its lanes, half of which it misses on average; lanes that no row of the group can
   // use are padding too. That rows of a group differ in length does not count: they are sorted.
   double groups = classes.count;
@@ -88,6 +85,7 @@ Result<Cost> LanesFormat<T>::cost(const Features& features, const Params& params
   Cost cost;
   cost.storage_bytes = warp_ell_bytes<T>(layout, groups, slots, most_column_bits(layout));
   if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
+  const bool by_chunk = layout.column_bits == columns_by_chunk;
   const double column_bits = by_chunk ? mean_column_bits(features) : layout.column_bits;
   cost.bytes = warp_ell_bytes<T>(layout, groups, slots, column_bits) + vector_bytes<T>(features);
   const auto longest = static_cast<double>(features.npr_max);

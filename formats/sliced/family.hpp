@@ -21,17 +21,14 @@ class SlicedFormat : public Format<T> {
     const auto layout = layout_of(params);
     if (auto refusal = refuse_layout(params, layout, device)) return *refusal;
     if (auto refusal = refuse_value_bits<T>(features, value_bits_of<T>(layout.value_bits))) return *refusal;
-    const bool by_chunk = layout.column_bits == columns_by_chunk;
     const auto span = device.backend == Backend::host ? span_of_sorted(features, layout) : features.slice_span_max;
-    if (!by_chunk) {
-      if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
-    }
+    if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
     Cost cost;
     cost.storage_bytes =
         sliced_bytes<T>(layout, features.rows, slots(features, layout), most_column_bits(layout, device.backend));
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     double column_bits = layout.column_bits;
-    if (by_chunk) {
+    if (layout.column_bits == columns_by_chunk) {
       const bool sorts = layout.sort_window > 1;
       const auto strewn_over = sorts ? static_cast<double>(span_of_sorted(features, layout)) : features.slice_span_mean;
       column_bits = bits_by_chunk(features, sorts, strewn_over) + head_bits(layout, device.backend);

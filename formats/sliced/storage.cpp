@@ -118,8 +118,6 @@ std::optional<Refusal> fill_on_cuda(const CsrView<T>& matrix, SlicedMatrix<T>& s
 
 }  // namespace
 
-Refusal refuse_slices(int column_bits) { return refuse_columns("slice", column_bits); }
-
 template <class T>
 Result<SlicedMatrix<T>> build_sliced(const CsrView<T>& matrix, const SlicedLayout& layout, const Device& device) {
   if (matrix.rows > std::numeric_limits<std::int32_t>::max()) return Refusal{"rows: 2^31 or more"};

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/matrix/csr.hpp"
 #include "core/verify/random.hpp"
 #include "features/features.hpp"
 #include "formats/common/encoding/encoding.hpp"
 #include "formats/format.hpp"
+#include "formats/sizes.hpp"
 #include "io/generators.hpp"
 #include "io/host_csr.hpp"
 #include "tests/formats/right_product.hpp"

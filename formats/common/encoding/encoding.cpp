@@ -215,7 +215,7 @@ Refusal refuse_encoding(int value_bits) {
 }
 
 std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits) {
-  if (bits >= 32 || span <= largest_distance(bits)) return std::nullopt;
+  if (bits >= 32 || bits == columns_by_chunk || span <= largest_distance(bits)) return std::nullopt;
   return Refusal{"columns: they span " + std::to_string(span) + ", more than " + std::to_string(bits) + " bits hold"};
 }
 

@@ -169,7 +169,8 @@ inline constexpr double head_bits_on_cuda = 8.0 * sizeof(ChunkHead) / chunk_slot
 /// The largest distance within a unit that so many bits hold.
 inline std::int64_t largest_distance(std::int64_t column_bits) { return (std::int64_t{1} << column_bits) - 2; }
 
-/// Why columns of units that span so many columns cannot be stored in so many bits.
+/// Why columns of units that span so many columns cannot be stored in so many bits. By chunk they can, whatever they
+/// span.
 std::optional<Refusal> refuse_column_bits(std::int64_t span, std::int64_t bits);
 
 /// What to say of columns that could not be encoded: those of a unit lie too far apart.

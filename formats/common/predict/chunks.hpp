@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "core/machine/device.hpp"
-#include "core/matrix/csr.hpp"
 #include "core/params.hpp"
 #include "features/features.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/sizes.hpp"
 
 namespace autospmv::formats {
 
