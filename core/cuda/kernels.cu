@@ -67,7 +67,7 @@ __global__ void check_offsets_kernel(const Offset* row_ptr, std::int64_t rows, s
     }
     own = max(own, static_cast<std::int64_t>(row_ptr[i + 1] - row_ptr[i]));
   }
-  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) own = max(own, __shfl_xor_sync(all_lanes, own, lanes));
+  own = largest_of_warp(own);
   if (threadIdx.x % warp_size == 0 && own > 0) atomicMax(longest, static_cast<unsigned long long>(own));
 }
 

@@ -1,6 +1,7 @@
 // Which thread of a grid runs, and which lanes of a warp take part.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "core/cuda/launch.hpp"
@@ -31,16 +32,39 @@ constexpr int resident_blocks(int wanted, int threads) {
   return wanted < most_threads / threads ? wanted : most_threads / threads;
 }
 
-/// The least of the numbers that the lanes of a warp have, in all of them.
-__device__ __forceinline__ unsigned least_of_warp(unsigned number) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(all_lanes, number);
+/// Whether a warp has an instruction that finds the least and the largest of such integers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+template <class V>
+inline constexpr bool reduces_at_once = sizeof(V) == 4;
 #else
-  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    number = min(number, __shfl_xor_sync(all_lanes, number, distance));
-  }
-  return number;
+template <class V>
+inline constexpr bool reduces_at_once = false;
 #endif
+
+/// The least of the integers that the lanes of a warp have, in all of them.
+template <std::integral V>
+__device__ __forceinline__ V least_of_warp(V number) {
+  if constexpr (reduces_at_once<V>) {
+    return __reduce_min_sync(all_lanes, number);
+  } else {
+    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+      number = min(number, __shfl_xor_sync(all_lanes, number, distance));
+    }
+    return number;
+  }
+}
+
+/// The largest of them.
+template <std::integral V>
+__device__ __forceinline__ V largest_of_warp(V number) {
+  if constexpr (reduces_at_once<V>) {
+    return __reduce_max_sync(all_lanes, number);
+  } else {
+    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+      number = max(number, __shfl_xor_sync(all_lanes, number, distance));
+    }
+    return number;
+  }
 }
 
 }  // namespace autospmv::cuda

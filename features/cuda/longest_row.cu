@@ -25,9 +25,7 @@ __global__ void __launch_bounds__(default_block)
   for (auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows; i += stride) {
     mine = max(mine, static_cast<Count>(row_ptr[i + 1] - row_ptr[i]));
   }
-  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    mine = max(mine, __shfl_xor_sync(cuda::all_lanes, mine, distance));
-  }
+  mine = cuda::largest_of_warp(mine);
   if (threadIdx.x % warp_size == 0 && mine > 0) atomicMax(longest, mine);
 }
 

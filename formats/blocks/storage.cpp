@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "core/machine/offsets.hpp"
 #include "core/machine/on_backend.hpp"
 #include "formats/blocks/convert.hpp"
 #include "formats/blocks/family.hpp"
-#include "formats/sliced/convert.hpp"
 
 namespace autospmv::formats {
 
@@ -32,16 +32,9 @@ BlockMatrix<T> dimensions(const CsrView<T>& matrix, const BlockLayout& layout) {
 template <class T>
 std::int64_t lay_out(const BlockPattern& pattern, BlockMatrix<T>& blocks, Place place, Stream stream) {
   blocks.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(blocks.slices) + 1, place);
-  return on_backend(
-      place,
-      [&] {
-        host::count_chunks(pattern, blocks);
-        return host::scan_chunks(blocks.slice_chunks);
-      },
-      [&] {
-        cuda_steps::count_chunks(pattern, blocks, stream);
-        return cuda_steps::scan_chunks(blocks.slice_chunks, stream);
-      });
+  on_backend(
+      place, [&] { host::count_chunks(pattern, blocks); }, [&] { cuda_steps::count_chunks(pattern, blocks, stream); });
+  return offsets_from_counts(blocks.slice_chunks, stream);
 }
 
 // False where two nonzeros share a slot; on CUDA those were refused when the blocks were found.

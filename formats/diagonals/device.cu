@@ -88,26 +88,15 @@ class RowOffsetsInOrder {
   bool sorted_ = true;
 };
 
-__device__ std::int32_t smallest_of_warp(std::int32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(cuda::all_lanes, value);
-#else
-  for (int distance = cuda::warp_size / 2; distance > 0; distance /= 2) {
-    value = min(value, __shfl_xor_sync(cuda::all_lanes, value, distance));
-  }
-  return value;
-#endif
-}
-
 // The smallest value of a block of at most 32 warps, in all of its threads. `of_warp` alternates between two arrays, so
 // that one barrier is enough: nobody writes to one of them before all have read it.
 __device__ std::int32_t smallest_of_block(std::int32_t value, std::int32_t* of_warp) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
-  value = smallest_of_warp(value);
+  value = cuda::least_of_warp(value);
   if (lane == 0) of_warp[threadIdx.x / cuda::warp_size] = value;
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
-  return smallest_of_warp(lane < warps ? of_warp[lane] : INT_MAX);
+  return cuda::least_of_warp(lane < warps ? of_warp[lane] : INT_MAX);
 }
 
 // A block a hack, a thread a row: the rows' offsets are merged. Counts them where there is no place yet to write them

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/machine/offsets.hpp"
 #include "core/machine/on_backend.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/diagonals/host.hpp"
-#include "formats/sliced/convert.hpp"
 
 namespace autospmv::formats {
 
@@ -17,16 +17,10 @@ template <class T>
 std::int64_t lay_out_hacks(const CsrView<T>& matrix, std::int64_t most, Diagonals<T>& diagonals,
                            Array<std::int32_t>& kept, Place place, Stream stream) {
   diagonals.first = Array<std::int32_t>(static_cast<std::size_t>(diagonals.hacks) + 1, place);
-  return on_backend(
-      place,
-      [&] {
-        kept = host::count_diagonals(matrix, most, diagonals);
-        return host::scan_chunks(diagonals.first);
-      },
-      [&] {
-        kept = cuda_steps::count_diagonals(matrix, diagonals, stream);
-        return cuda_steps::scan_chunks(diagonals.first, stream);
-      });
+  on_backend(
+      place, [&] { kept = host::count_diagonals(matrix, most, diagonals); },
+      [&] { kept = cuda_steps::count_diagonals(matrix, diagonals, stream); });
+  return offsets_from_counts(diagonals.first, stream);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/machine/offsets.hpp"
 #include "core/machine/on_backend.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/lanes/convert.hpp"
@@ -44,16 +45,10 @@ std::int64_t lay_out(const CsrView<T>& matrix, ClassTable& table, Place place, S
       [&] { cuda_steps::find_classes(matrix, order, table, stream); });
   count_groups(table);
   set_groups(table, place, ell);
-  return on_backend(
-      place,
-      [&] {
-        host::assign_lanes(matrix, order, table, ell);
-        return host::scan_chunks(ell.group_chunks);
-      },
-      [&] {
-        cuda_steps::assign_lanes(matrix, order, table, ell, stream);
-        return cuda_steps::scan_chunks(ell.group_chunks, stream);
-      });
+  on_backend(
+      place, [&] { host::assign_lanes(matrix, order, table, ell); },
+      [&] { cuda_steps::assign_lanes(matrix, order, table, ell, stream); });
+  return offsets_from_counts(ell.group_chunks, stream);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/machine/offsets.hpp"
 #include "core/machine/parallel.hpp"
 #include "formats/sliced/convert.hpp"
 #include "formats/sliced/host_rows.hpp"
@@ -125,7 +126,7 @@ bool write_chunks(const CsrView<T>& matrix, const Offset* row_ptr, SlicedMatrix<
     writer.open(matrix, row_ptr, sliced, slice);
     firsts[slice] = writer.write_heads();
   });
-  const auto units = scan_chunks(stored.firsts);
+  const auto units = offsets_from_counts(stored.firsts, Stream{});
   if (units > std::numeric_limits<std::int32_t>::max()) return false;
   const auto octets = units * lanes;
   const auto in_full = sliced.slots * static_cast<std::int64_t>(sizeof(std::int32_t));

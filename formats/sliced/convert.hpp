@@ -28,9 +28,6 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix);
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced);
 
-/// Offsets from counts, in place; returns the total, which may be past what the offsets can hold.
-std::int64_t scan_chunks(Array<std::int32_t>& chunks);
-
 /// Writes the lengths and the slots, into those arrays that have room for them; refuses what would be lost by so few
 /// bits.
 template <class T>
@@ -54,7 +51,6 @@ template <class T>
 Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Place place, Stream stream);
 template <class T>
 void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stream);
-std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream);
 /// Writes the slots, not encoded, and the lengths. Without room for columns, it leaves them out.
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,

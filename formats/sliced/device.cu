@@ -271,14 +271,6 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stre
   cuda::check_launch();
 }
 
-std::int64_t scan_chunks(Array<std::int32_t>& chunks, Stream stream) {
-  const auto size = static_cast<std::int64_t>(chunks.size());
-  // Summed in 64 bits first: the offsets themselves could overflow without a sign of it.
-  const auto total = cuda::sum_wide(chunks.data(), size, chunks.place(), stream);
-  cuda::exclusive_scan(chunks.data(), chunks.data(), size, chunks.place(), stream);
-  return total;
-}
-
 template <class T>
 void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream) {

@@ -812,17 +812,6 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced) {
   });
 }
 
-std::int64_t scan_chunks(Array<std::int32_t>& chunks) {
-  std::int64_t total = 0;
-  for (auto& count : chunks.span().first(chunks.size() - 1)) {
-    const std::int64_t here = count;
-    count = static_cast<std::int32_t>(total);
-    total += here;
-  }
-  chunks[chunks.size() - 1] = static_cast<std::int32_t>(total);
-  return total;
-}
-
 template <class T>
 std::optional<Refusal> fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, EncodedColumns& columns,
                             EncodedValues<T>& values) {

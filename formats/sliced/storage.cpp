@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/machine/offsets.hpp"
 #include "core/machine/on_backend.hpp"
 #include "formats/common/predict/rules.hpp"
 #include "formats/sliced/convert.hpp"
@@ -44,19 +45,18 @@ template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Place place, Stream stream) {
   const auto window = sliced.layout.sort_window;
   const bool sorts = window > 1 && matrix.rows > 0;
-  return on_backend(
+  on_backend(
       place,
       [&] {
         sliced.parts = {0, sliced.slices};
         if (sorts) sort_for_threads(matrix, sliced);
         host::count_chunks(matrix, sliced);
-        return host::scan_chunks(sliced.slice_chunks);
       },
       [&] {
         if (sorts) sliced.row_order = cuda_steps::sort_rows(matrix, window, place, stream);
         cuda_steps::count_chunks(matrix, sliced, stream);
-        return cuda_steps::scan_chunks(sliced.slice_chunks, stream);
       });
+  return offsets_from_counts(sliced.slice_chunks, stream);
 }
 
 template <class T>

@@ -233,15 +233,11 @@ std::vector<std::int64_t> column_bits_for(std::int64_t span) {
 
 bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, const SlotUnits& units, Stream stream) {
   encoded = {};
-  if (bits == 16 && shorten(columns, units, encoded.words, encoded.bases, stream)) {
-    encoded.bits = bits;
-    return true;
-  }
-  if (bits == 8 && shorten(columns, units, encoded.octets, encoded.bases, stream)) {
-    encoded.bits = bits;
-    return true;
-  }
-  if (bits == columns_by_chunk && store_by_chunk(columns, encoded.heads, encoded.octets, stream)) {
+  bool fits = false;
+  if (bits == 16) fits = shorten(columns, units, encoded.words, encoded.bases, stream);
+  if (bits == 8) fits = shorten(columns, units, encoded.octets, encoded.bases, stream);
+  if (bits == columns_by_chunk) fits = store_by_chunk(columns, encoded.heads, encoded.octets, stream);
+  if (fits) {
     encoded.bits = bits;
     return true;
   }

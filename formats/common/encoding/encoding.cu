@@ -6,6 +6,7 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
+#include "core/machine/offsets.hpp"
 #include "core/search.hpp"
 #include "features/cuda/value_table.cuh"
 #include "formats/common/encoding/convert.hpp"
@@ -137,10 +138,10 @@ struct ChunksOfWarp {
 #pragma unroll
     for (int i = 0; i < chunks_of_warp; ++i) {
       const auto slot = (first + i) * chunk_slots + lane;
-      column[i] = slot < slots ? static_cast<unsigned>(columns[slot]) : no_column;
+      column[i] = slot < slots ? static_cast<unsigned>(columns[slot]) : no_entry;
     }
   }
-  static constexpr unsigned no_column = 0xffffffffU;
+  static constexpr unsigned no_entry = 0xffffffffU;
 };
 
 // How the columns of each chunk are stored, and how many octets over 32 they take; none where they count up.
@@ -151,8 +152,8 @@ __global__ void describe_chunks_kernel(const std::int32_t* columns, std::int64_t
   for (int i = 0; i < chunks_of_warp; ++i) {
     const auto column = of.column[i];
     const auto least = cuda::least_of_warp(column);
-    const unsigned first = least == of.no_column ? 0 : least;
-    const unsigned distance = column == of.no_column ? 0 : column - first;
+    const unsigned first = least == of.no_entry ? 0 : least;
+    const unsigned distance = column == of.no_entry ? 0 : column - first;
     const unsigned farthest = ~cuda::least_of_warp(~distance);
     const bool counts_up = __all_sync(cuda::all_lanes, column == first + static_cast<unsigned>(of.lane));
     auto kind = ChunkHead::full;
@@ -184,7 +185,7 @@ __global__ void write_chunks_kernel(const std::int32_t* columns, std::int64_t sl
     if (counts_up) continue;
     const auto column = of.column[i];
     const unsigned distance =
-        column == of.no_column ? ChunkHead::padding_of(kind) : column - static_cast<unsigned>(described.first);
+        column == of.no_entry ? ChunkHead::padding_of(kind) : column - static_cast<unsigned>(described.first);
     auto* const to = octets + first_octet + of.lane * ChunkHead::octets_of(kind);
     if (kind == ChunkHead::octets) *to = static_cast<std::uint8_t>(distance);
     if (kind == ChunkHead::words) *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(distance);
@@ -266,14 +267,12 @@ bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads,
   heads = Array<ChunkHead>(static_cast<std::size_t>(chunks), place);
   if (chunks == 0) return true;
   Array<std::int32_t> places(heads.size() + 1, place);
-  fill_bytes(places.data() + chunks, 0, sizeof(std::int32_t), place, stream);
   const auto grid = cuda::grid_for((chunks + chunks_of_warp - 1) / chunks_of_warp * warp_size);
   describe_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, heads.data(),
                                                                     places.data());
   cuda::check_launch();
-  const auto bytes = (cuda::sum_wide(places.data(), chunks, place, stream) + 1) * chunk_slots;
+  const auto bytes = (offsets_from_counts(places, stream) + 1) * chunk_slots;
   if (bytes > ChunkHead::most_octets) return false;
-  cuda::exclusive_scan(places.data(), places.data(), chunks + 1, place, stream);
   octets = Array<std::uint8_t>(static_cast<std::size_t>(bytes), place);
   write_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, places.data(),
                                                                  heads.data(), octets.data());
