@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,6 +114,7 @@ class Format : Uncopied {
         : format_(format), device_(device), allowed_(format.allowed(device)) {}
 
     [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params) const {
+      if (auto refusal = format_.refuse_backend(device_)) return *std::move(refusal);
       if (auto refusal = formats::refuse_params(params, allowed_)) return *std::move(refusal);
       return format_.cost(features, params, device_);
     }
@@ -139,6 +141,7 @@ class Format : Uncopied {
   /// Converts a matrix that lies in the memory of the device, on its setup stream, complete when this returns. Trusts
   /// no parameter: refuses what it cannot be built with. Throws DeviceError where the device fails.
   [[nodiscard]] Built<T> build(const CsrView<T>& matrix, const Params& params, const Device& device) const {
+    if (auto refusal = refuse_backend(device)) return *std::move(refusal);
     if (auto refusal = formats::refuse_params(params, allowed(device))) return *refusal;
     return convert(matrix, params, device);
   }
@@ -148,7 +151,12 @@ class Format : Uncopied {
   [[nodiscard]] virtual std::vector<formats::Allowed> allowed(const Device& /*device*/) const { return {}; }
 
  private:
-  /// predict() and build(), of parameters that are all there and allowed.
+  [[nodiscard]] std::optional<Refusal> refuse_backend(const Device& device) const {
+    if (info().runs_on(device.backend)) return std::nullopt;
+    return Refusal{"backend: it does not run on the " + std::string(name_of(device.backend)) + " backend"};
+  }
+
+  /// predict() and build(), on a backend that it is for, of parameters that are all there and allowed.
   [[nodiscard]] virtual Result<Cost> cost(const Features& features, const Params& params,
                                           const Device& device) const = 0;
   [[nodiscard]] virtual Built<T> convert(const CsrView<T>& matrix, const Params& params,

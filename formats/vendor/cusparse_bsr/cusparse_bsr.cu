@@ -54,7 +54,7 @@ class CusparseBsr final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     if (auto refusal = refuse(features.rows, features.cols, params)) return *refusal;
     const auto layout = layout_of(params);
     if (!device.any_padding && block_fill(features, layout.r, layout.c) < 1) return refuse_empty_slots();
@@ -66,7 +66,7 @@ class CusparseBsr final : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     if (auto refusal = refuse(matrix.rows, matrix.cols, params)) return *refusal;
     const auto layout = layout_of(params);
     const DeviceScope scope(device);

@@ -53,7 +53,7 @@ class CusparseCoo final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     Cost cost;
     cost.storage_bytes = rows_bytes(features.nnz);
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
@@ -65,7 +65,7 @@ class CusparseCoo final : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     if (auto refusal = refuse_allocation(rows_bytes(matrix.nnz), matrix, device)) return *refusal;
     const DeviceScope scope(device);
     auto library = cusparse::open_library(device);

@@ -119,7 +119,7 @@ class CusparseCsc final : public Format<T> {
   // Both algorithms of CSR are one and the same for columns.
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     const double matrix_bytes = csc_bytes<T>(features.cols, features.nnz);
     Cost cost;
     cost.storage_bytes = matrix_bytes + positions_bytes(features.nnz);
@@ -137,7 +137,7 @@ class CusparseCsc final : public Format<T> {
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
                                  const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     const double bytes = csc_bytes<T>(matrix.cols, matrix.nnz) + positions_bytes(matrix.nnz);
     if (auto refusal = refuse_allocation(bytes, matrix, device)) return *refusal;
     const DeviceScope scope(device);

@@ -41,8 +41,9 @@ class CusparseCsr final : public Format<T> {
     return {{"algorithm", {1, 2}}};
   }
 
-  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+  [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params,
+                                  const Device& /*device*/) const override {
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
@@ -51,7 +52,7 @@ class CusparseCsr final : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     const DeviceScope scope(device);
     const auto algorithm = params["algorithm"] == 1 ? CUSPARSE_SPMV_CSR_ALG1 : CUSPARSE_SPMV_CSR_ALG2;
     return cusparse::make_operator(cusparse::open_library(device), CsrStorage<T>{matrix}, matrix, algorithm, device);

@@ -94,8 +94,8 @@ class CusparseOp final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
-                                  const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+                                  const Device& /*device*/) const override {
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     if (!cusparse::loaded::cusparseSpMVOp_createPlan.is_there()) {
       return Refusal{"library: the cuSPARSE of this machine is older than this product"};
     }
@@ -107,7 +107,7 @@ class CusparseOp final : public Format<T> {
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
                                  const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     const DeviceScope scope(device);
     return std::unique_ptr<Operator<T>>(std::make_unique<CusparseOpOperator<T>>(matrix, device));
   }

@@ -84,7 +84,7 @@ class CusparseSell final : public Format<T> {
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(features, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(features)) return *refusal;
     const double slots = expected_slots(features, params["C"]);
     if (auto refusal = refuse_slots(slots)) return *refusal;
     Cost cost;
@@ -96,7 +96,7 @@ class CusparseSell final : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
-    if (auto refusal = cusparse::refuse(matrix, device)) return *refusal;
+    if (auto refusal = cusparse::refuse(matrix)) return *refusal;
     const DeviceScope scope(device);
     auto sliced = build_sliced(matrix, layout_of(params), device);
     if (!sliced) return Refusal{sliced.reason()};
