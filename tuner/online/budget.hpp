@@ -9,11 +9,13 @@
 
 namespace autospmv {
 
-/// How much of what plain CSR would take may be spent on finding something faster.
+/// How much of what plain CSR would take may be spent on finding something faster. On the host that is what a plain
+/// loop over CSR takes, or the product that is begun with where that takes longer.
 struct BudgetRules {
   double head_start = 2;  ///< products of plain CSR that may be spent before any was computed
   double share = 0.045;   ///< of what the products so far would have taken by plain CSR
-  /// Of what faster formats have saved. The rest is the caller's: he is to feel it before the last candidate was tried.
+  /// Of what faster products have saved. The rest is the caller's: he is to feel it before the last candidate was
+  /// tried.
   double share_of_savings = 0.25;
   /// Of calls that a caller announces beyond the default number, paid in advance.
   double advance = 0.04;

@@ -10,6 +10,7 @@
 #include "features/recorded.hpp"
 #include "tuner/context/keys.hpp"
 #include "tuner/context/prospects.hpp"
+#include "tuner/measure/plain_loop.hpp"
 #include "tuner/objective.hpp"
 
 namespace autospmv {
@@ -150,6 +151,10 @@ Steps Online<T>::work() {
     operators_.note(plain, measured);
     best_total_ = total_seconds(measured, task_.limits);
     const auto& costs = StepCosts::of(place_.backend);
+    if (on_host()) {
+      co_await Affordable{*this, price(costs.plain_loop)};
+      time_plain_loop();
+    }
     if (on_host()) co_await Affordable{*this, price(costs.key)};
     if (on_host() && !is_over()) known_ = look_up();
     const auto& winner = known_.winner;
@@ -267,6 +272,16 @@ bool Online<T>::affords(double seconds) {
   const auto due_in = budget_.products_until(seconds, operators_.best_seconds());
   operators_.wake_in(due_in);
   return due_in == 0 || is_over();
+}
+
+template <class T>
+void Online<T>::time_plain_loop() {
+  const auto values = task_.matrix->hold_values();
+  if (is_over()) return;
+  // A machine that is disturbed meanwhile is not to be believed everything.
+  constexpr double most = 3;
+  loop_over_plain_ = std::clamp(plain_loop_seconds(task_.matrix->on(place_)) / plain_seconds_, 1.0, most);
+  set_plain(plain_seconds_);
 }
 
 template <class T>
@@ -415,7 +430,7 @@ void Online<T>::time_best_anew() {
   const auto ratio = operators_.time_best_anew();
   if (!ratio) return;
   const auto& best = operators_.best().record;
-  if (still_plain_) budget_.set_plain(best.measurement.warm.median);
+  if (still_plain_) set_plain(best.measurement.warm.median);
   if (best.measurement.outcome == Outcome::passed) best_total_ = total_seconds(best.measurement, task_.limits);
   for (auto& record : records_) {
     auto& warm = record.measurement.warm;
@@ -431,9 +446,9 @@ void Online<T>::end_trial(Contender<T>& contender) {
   if (measurement.given_up) left_out_ = true;
   if (calls.empty()) return;
   // What its first products take, while caches are cold, they would take without any tuning.
-  if (budget_.plain() == 0) budget_.set_plain(measurement.warm.median);
+  if (plain_seconds_ == 0) set_plain(measurement.warm.median);
   const bool is_best = &contender == &operators_.best();
-  for (const double seconds : calls) budget_.earn(1, is_best ? budget_.plain() : seconds);
+  for (const double seconds : calls) budget_.earn(1, is_best ? plain_seconds_ : seconds);
 }
 
 template <class T>

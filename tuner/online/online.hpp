@@ -45,11 +45,11 @@ struct OnlineTask {
 };
 
 /// The operator of a plan while it may still change. It begins with plain CSR, whose first products are timed: what
-/// they take is what everything else is weighed against. Then, step by step: what the database knows of this matrix,
-/// else its features, what they predict, and the candidates that promise to pay, one after another. Each is built and
-/// verified; the next products then use it instead of the best so far and are timed, on a device by events that nobody
-/// waits for. The median decides which of the two stays. At the end the trials are in the database, the losers are
-/// freed, and a product is a product.
+/// they take is what everything else is weighed against, or on the host what a plain loop takes where that is slower.
+/// Then, step by step: what the database knows of this matrix, else its features, what they predict, and the candidates
+/// that promise to pay, one after another. Each is built and verified; the next products then use it instead of the
+/// best so far and are timed, on a device by events that nobody waits for. The median decides which of the two stays.
+/// At the end the trials are in the database, the losers are freed, and a product is a product.
 ///
 /// Each step is taken when the products so far have earned what it is expected to take of the caller (Budget). On a
 /// device the steps run in the background, on the setup stream; products never wait for them, but share the device with
@@ -144,6 +144,13 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   }
 
   // ---- What it takes
+  /// What a product takes by the operator that it began with.
+  void set_plain(double seconds) {
+    plain_seconds_ = seconds;
+    budget_.set_plain(loop_over_plain_ * seconds);
+  }
+  /// How many times as long it would take by a plain loop, which is what the promise is held against.
+  void time_plain_loop();
   /// Spends what the step in hand has taken of the caller since it was last charged.
   void charge();
   /// What products have earned since it was last asked.
@@ -154,12 +161,12 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   /// Whether so much may be spent now. If not, the next step is due when it may.
   [[nodiscard]] bool affords(double seconds);
   /// What a piece of work is expected to take of the caller.
-  [[nodiscard]] double price(StepCost cost) const { return prices_.of(cost, budget_.plain()); }
+  [[nodiscard]] double price(StepCost cost) const { return prices_.of(cost, plain_seconds_); }
   /// Seconds that it takes to predict all candidates.
   [[nodiscard]] double expected_prediction() const;
   [[nodiscard]] double price_of_trial(const Prospect& prospect) const {
     const auto& prediction = prospect.prediction;
-    return prices_.of_trial(prediction.setup_seconds, prediction.seconds, verification_, budget_.plain(),
+    return prices_.of_trial(prediction.setup_seconds, prediction.seconds, verification_, plain_seconds_,
                             operators_.best_seconds());
   }
   /// Seconds of a product that is so many times slower than the best; infinite before that is measured.
@@ -215,9 +222,11 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   bool left_out_ = false;    // a candidate, by a limit that other tunings may not have, or for want of memory
   bool recorded_ = false;
   StepPrices prices_;
-  Budget budget_;              // what it has spent: with mutex_ held too
-  Clock::time_point charged_;  // until then, the step in hand
-  double verification_ = 0;    // seconds that plain CSR's took
+  Budget budget_;               // what it has spent: with mutex_ held too
+  double plain_seconds_ = 0;    // of a product by the first operator
+  double loop_over_plain_ = 1;  // at least
+  Clock::time_point charged_;   // until then, the step in hand
+  double verification_ = 0;     // seconds that plain CSR's took
 
   // Never held while operators_ are asked, which ask for it.
   mutable std::mutex mutex_;

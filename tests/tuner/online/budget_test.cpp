@@ -39,6 +39,16 @@ TEST(Budget, GrowsWithProductsAndShrinksWithWork) {
   EXPECT_NEAR(budget.left() / plain, 9 + 0.45 + 0.25 * 30, 1e-9) << "slower products cost what they take more";
 }
 
+// A loop may turn out to be slower than the product that was begun with.
+TEST(Budget, IsOfWhatPlainCsrIsFoundToTake) {
+  auto budget = begun();
+  budget.earn(10, plain);
+  budget.set_plain(2 * plain);
+  EXPECT_NEAR(budget.left() / plain, 2 * (2 + 0.45), 1e-9) << "of products before as well";
+  budget.earn(10, plain);
+  EXPECT_NEAR(budget.left() / plain, 2 * (2 + 0.9) + 0.25 * 10, 1e-9);
+}
+
 TEST(Budget, AnnouncedCallsPayInAdvance) {
   EXPECT_NEAR(begun(101'000).left() / plain, 2 + 4000, 1e-6);
   EXPECT_NEAR(begun(3).left() / plain, 2, 1e-9) << "few calls are no reason for less";
