@@ -74,11 +74,12 @@ Result<CachedSell<T>> build(const CsrView<T>& matrix, const Layout& layout, cons
     const Place place = device;
     const auto stream = setup_stream(device);
     constexpr auto most = std::numeric_limits<std::int32_t>::max();
+    const auto has_room = [&] { return sell.layout.blocks * sell.layout.positions() <= most_positions; };
+    const Refusal no_room{"memory: more than 2^30 rows of blocks of columns"};
+    if (!has_room()) return no_room;
+    if (auto refusal = refuse_allocation(cached_bytes<T>(layout, 0), matrix, device)) return *refusal;
     device::cut_rows(matrix, sell, place, stream);
-    if (sell.layout.blocks * sell.layout.positions() > most_positions) {
-      return Refusal{"memory: more than 2^30 rows of blocks of columns"};
-    }
-    if (auto refusal = refuse_allocation(cached_bytes<T>(sell.layout, 0), matrix, device)) return *refusal;
+    if (!has_room()) return no_room;
     const auto chunks = device::lay_out(matrix, sell, place, stream);
     if (chunks > most) return Refusal{"more than 2^31 chunks of slots"};
     sell.slots = chunks * Layout::chunk_slots();
