@@ -32,39 +32,39 @@ constexpr int resident_blocks(int wanted, int threads) {
   return wanted < most_threads / threads ? wanted : most_threads / threads;
 }
 
-/// Whether a warp has an instruction that finds the least and the largest of such integers.
+/// The one number of those that the lanes of a warp have which is left when choose(a, b) decides between any two, in
+/// all of them.
+template <class V, class Choose>
+__device__ __forceinline__ V choose_of_warp(V number, const Choose& choose) {
+  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
+    number = choose(number, __shfl_xor_sync(all_lanes, number, distance));
+  }
+  return number;
+}
+
+/// Whether a warp has an instruction for it.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class V>
-inline constexpr bool reduces_at_once = sizeof(V) == 4;
+inline constexpr bool finds_least_at_once = sizeof(V) == 4;
 #else
 template <class V>
-inline constexpr bool reduces_at_once = false;
+inline constexpr bool finds_least_at_once = false;
 #endif
 
 /// The least of the integers that the lanes of a warp have, in all of them.
 template <std::integral V>
 __device__ __forceinline__ V least_of_warp(V number) {
-  if constexpr (reduces_at_once<V>) {
+  if constexpr (finds_least_at_once<V>) {
     return __reduce_min_sync(all_lanes, number);
   } else {
-    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-      number = min(number, __shfl_xor_sync(all_lanes, number, distance));
-    }
-    return number;
+    return choose_of_warp(number, [](V a, V b) { return min(a, b); });
   }
 }
 
 /// The largest of them.
 template <std::integral V>
 __device__ __forceinline__ V largest_of_warp(V number) {
-  if constexpr (reduces_at_once<V>) {
-    return __reduce_max_sync(all_lanes, number);
-  } else {
-    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-      number = max(number, __shfl_xor_sync(all_lanes, number, distance));
-    }
-    return number;
-  }
+  return choose_of_warp(number, [](V a, V b) { return max(a, b); });
 }
 
 }  // namespace autospmv::cuda

@@ -23,6 +23,7 @@
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/encoding/slots.hpp"
 #include "formats/common/row_length.hpp"
 #include "formats/format.hpp"
 
@@ -48,20 +49,6 @@ struct LaneClasses {
     return narrowest;
   }
 };
-
-/// Takes other values of the same matrix: fill(columns, values, stream) writes every slot, of the columns only where
-/// there is an array for them. False where they need more bits.
-template <class T, class Fill>
-[[nodiscard]] bool refill_slots(EncodedValues<T>& values, const EncodedColumns& columns, std::int64_t slots,
-                                Place place, Stream stream, const Fill& fill) {
-  const auto count = static_cast<std::size_t>(slots);
-  // To encode values, it must be known which slots are padding; otherwise columns stay as they are.
-  const bool in_full = columns.bits == full_column_bits;
-  Array<std::int32_t> again;
-  if (!in_full && !values.in_full()) again = Array<std::int32_t>(count, place);
-  const auto* known = in_full ? columns.full.data() : again.data();
-  return refill_values(values, count, known, place, stream, [&](Array<T>& to, Stream on) { fill(again, to, on); });
-}
 
 struct LanesLayout {
   LaneClasses classes;

@@ -154,9 +154,9 @@ Steps Online<T>::work() {
     if (on_host()) {
       co_await Affordable{*this, price(costs.plain_loop)};
       time_plain_loop();
+      co_await Affordable{*this, price(costs.key)};
+      if (!is_over()) known_ = look_up();
     }
-    if (on_host()) co_await Affordable{*this, price(costs.key)};
-    if (on_host() && !is_over()) known_ = look_up();
     const auto& winner = known_.winner;
     const bool is_other = winner && winner->candidate != plain.record.candidate;
     // Of some trials only, the best is a candidate as others are, and the first to be tried.

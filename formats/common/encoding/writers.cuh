@@ -11,6 +11,7 @@
 #include "features/tally.hpp"
 #include "formats/common/encoding/convert.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/encoding/slots.hpp"
 
 namespace autospmv::formats::device {
 
@@ -19,6 +20,12 @@ struct Misfits {
   std::int32_t columns = 0;
   std::int32_t values = 0;
 };
+
+/// What was found once slots were written; waits for it.
+inline Fit fit_of(const Array<Misfits>& misfits) {
+  const auto found = misfits.to_vector().front();
+  return found.values != 0 ? Fit::not_values : found.columns != 0 ? Fit::not_columns : Fit::all;
+}
 
 template <class V>
 struct FullWriter {
@@ -93,6 +100,15 @@ inline constexpr bool finds_base = requires(Writer writer) {
 };
 /// That of a unit without columns.
 inline constexpr unsigned no_column = 0x7fffffffU;
+
+/// Calls body(columns, values) with the writers of slots that are not encoded, of the columns only where there is an
+/// array for them.
+template <class T, class Body>
+void with_full_writers(Array<std::int32_t>& columns, Array<T>& values, const Body& body) {
+  const FullWriter<T> to_values{values.data()};
+  if (columns.empty()) return body(NoWriter{}, to_values);
+  body(FullWriter<std::int32_t>{columns.data()}, to_values);
+}
 
 /// Makes room for so many slots of so many bits, and calls body(writer) for the values of the matrix; false where they
 /// need more bits.

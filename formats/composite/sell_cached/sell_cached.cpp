@@ -1,15 +1,13 @@
 #include "formats/composite/sell_cached/sell_cached.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "core/machine/on_backend.hpp"
+#include "core/types.hpp"
 #include "formats/common/operators.hpp"
 #include "formats/common/predict/rules.hpp"
-#include "formats/common/predict/walks.hpp"
 
 namespace autospmv::formats::sell_cached {
 
@@ -214,12 +212,8 @@ class SellCached final : public Format<T> {
 template <class T>
 bool CachedSell<T>::refresh(const CsrView<T>& matrix, Place place, Stream stream) {
   if (layout.rows == 0) return true;
-  // To encode values, it must be known which slots are padding.
-  const auto count = static_cast<std::size_t>(slots);
-  Array<std::int32_t> again;
-  if (!values.in_full()) again = Array<std::int32_t>(count, place);
-  return refill_values(values, count, again.data(), place, stream,
-                       [&](Array<T>& to, Stream on) { fill(matrix, *this, again, to, on); });
+  return refill_slots(values, columns, slots, place, stream,
+                      [&](Array<std::int32_t>& again, Array<T>& to, Stream on) { fill(matrix, *this, again, to, on); });
 }
 
 template <class T>

@@ -510,16 +510,15 @@ Fit store(const CsrView<T>& matrix, CachedSell<T>& sell, Place place, Stream str
       with_value_writer(sell.values, matrix, sell.slots, value_bits_of<T>(sell.layout.value_bits), misfits.data(),
                         place, stream, [&](const auto& values) { launch_fill(matrix, sell, columns, values, stream); });
   if (!fits) return Fit::not_values;
-  const auto found = misfits.to_vector().front();
-  return found.values != 0 ? Fit::not_values : found.columns != 0 ? Fit::not_columns : Fit::all;
+  return fit_of(misfits);
 }
 
 template <class T>
 void fill(const CsrView<T>& matrix, const CachedSell<T>& sell, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream) {
-  const FullWriter<T> of_values{values.data()};
-  if (columns.empty()) return launch_fill(matrix, sell, NoWriter{}, of_values, stream);
-  launch_fill(matrix, sell, FullWriter<std::int32_t>{columns.data()}, of_values, stream);
+  with_full_writers(columns, values, [&](const auto& to_columns, const auto& to_values) {
+    launch_fill(matrix, sell, to_columns, to_values, stream);
+  });
 }
 
 template <class T>

@@ -20,16 +20,14 @@
 // are stacked, and their sums added up by a second kernel).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
-#include "core/error.hpp"
 #include "core/machine/array.hpp"
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/encoding/slots.hpp"
 #include "formats/common/streams/scratch.hpp"
 
 namespace autospmv::formats::sell_cached {
@@ -132,9 +130,6 @@ struct CachedSell {
   }
 };
 
-/// Whether the entries of rows lie block by block, and values take no more bits than they were to.
-enum class Fit : std::uint8_t { all, not_columns, not_values };
-
 namespace device {
 /// Cuts rows where blocks begin, and long ones into pieces.
 template <class T>
@@ -146,7 +141,8 @@ std::int64_t lay_out(const CsrView<T>& matrix, CachedSell<T>& sell, Place place,
 template <class T>
 void deal_slices(CachedSell<T>& sell, std::int64_t thread_blocks, std::int64_t shared_bytes, Place place,
                  Stream stream);
-/// Makes room for all slots and writes them; complete when it returns.
+/// Makes room for all slots and writes them; complete when it returns. Columns do not fit where those of a row are in
+/// no order, so that they lie in other blocks.
 template <class T>
 Fit store(const CsrView<T>& matrix, CachedSell<T>& sell, Place place, Stream stream);
 /// Writes the values of all slots, and the columns, -1 for padding, where there is an array for them.

@@ -321,9 +321,9 @@ void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>
 template <class T>
 void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>& columns, Array<T>& values,
           Stream stream) {
-  const FullWriter<T> of_values{values.data()};
-  if (columns.empty()) return launch_fill(matrix, ell, NoWriter{}, of_values, stream);
-  launch_fill(matrix, ell, FullWriter<std::int32_t>{columns.data()}, of_values, stream);
+  with_full_writers(columns, values, [&](const auto& to_columns, const auto& to_values) {
+    launch_fill(matrix, ell, to_columns, to_values, stream);
+  });
 }
 
 template <class T>
@@ -337,8 +337,7 @@ Fit store(const CsrView<T>& matrix, PackedEll<T>& ell, Place place, Stream strea
                            [&](const auto& columns) { launch_fill(matrix, ell, columns, values, stream); });
       });
   if (!fits) return Fit::not_values;
-  const auto found = misfits.to_vector().front();
-  return found.values != 0 ? Fit::not_values : found.columns != 0 ? Fit::not_columns : Fit::all;
+  return fit_of(misfits);
 }
 
 template <class T>

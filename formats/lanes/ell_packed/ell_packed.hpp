@@ -31,6 +31,7 @@
 #include "core/machine/host_device.hpp"
 #include "core/matrix/csr.hpp"
 #include "formats/common/encoding/encoding.hpp"
+#include "formats/common/encoding/slots.hpp"
 #include "formats/common/kernels/row_parts.hpp"
 #include "formats/common/streams/scratch.hpp"
 #include "formats/lanes/storage.hpp"
@@ -154,9 +155,6 @@ struct Packing {
   std::int64_t groups = 0;
   std::vector<LongRow> long_rows = {};  ///< with their lengths, in the order of the rows
 };
-
-/// Whether columns and values take no more bits than they were to.
-enum class Fit : std::uint8_t { all, not_columns, not_values };
 
 // The steps of a conversion that depend on where it happens.
 
