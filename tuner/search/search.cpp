@@ -53,7 +53,8 @@ class CommonError {
     ++count_;
   }
 
-  [[nodiscard]] double expected(const Weights& weights) const { return sum_ / (count_ + weights.common_doubt); }
+  /// Where so many trials are worth as much as expecting none.
+  [[nodiscard]] double expected(double doubt) const { return count_ == 0 ? 0 : sum_ / (count_ + doubt); }
 
  private:
   double sum_ = 0;
@@ -71,10 +72,10 @@ class FormatErrors {
   };
 
   /// Corrected by them, those of the nearest parameters first, and by that of all formats where there are few.
-  [[nodiscard]] Expected expected(const Prospect& prospect, const CommonError& common, const Weights& weights) const {
+  [[nodiscard]] Expected expected(const Prospect& prospect, double common, const Weights& weights) const {
     const double doubt = weights.kin_doubt;
     double total = doubt;
-    double sum = doubt * common.expected(weights);
+    double sum = doubt * common;
     for (const auto& ratio : ratios_) {
       const double weight = std::exp(-distance(prospect.candidate.params, *ratio.params) / weights.kin_reach);
       total += weight;
@@ -159,10 +160,11 @@ class ShortList final : public Search {
     Entry* best = nullptr;
     double least = infinity;
     double hoped = infinity;
+    const double common = common_.expected(weights_.common_doubt);
     for (auto& entry : entries_) {
       if (entry.tried || entry.format->trials >= rules_.most_of_format) continue;
       const auto& prediction = entry.prospect->prediction;
-      const auto expected = entry.format->errors.expected(*entry.prospect, common_, weights_);
+      const auto expected = entry.format->errors.expected(*entry.prospect, common, weights_);
       const auto total_if_faster = [&](double deviations) {
         return total_seconds(prediction.setup_seconds, expected.seconds * std::exp(-deviations), limits_);
       };
@@ -279,7 +281,8 @@ class ByGain final : public Search {
   [[nodiscard]] double expected_gain(const Entry& entry) const {
     const auto& prediction = entry.prospect->prediction;
     if (entry.format->trials >= rules_.most_of_format) return 0;
-    const double seconds = entry.format->errors.expected(*entry.prospect, common_, weights_).seconds;
+    const double common = common_.expected(doubt_of_common(prediction));
+    const double seconds = entry.format->errors.expected(*entry.prospect, common, weights_).seconds;
     const double cost = prediction.setup_seconds + rules_.products_of_verification * seconds +
                         rules_.products_of_trial * std::max(0.0, seconds - best_);
     if (rules_.least_return * cost >= calls_ * best_) return 0;
@@ -288,6 +291,12 @@ class ByGain final : public Search {
     const double gain =
         best_ * below(margin) - seconds * std::exp(deviation * deviation / 2) * below(margin - deviation);
     return calls_ * gain - rules_.least_return * cost;
+  }
+
+  // Of other devices only the order of candidates is known, and how fast this one is by a model: plain CSR's trial says
+  // more of that, and there may be no other.
+  [[nodiscard]] double doubt_of_common(const Prediction& prediction) const {
+    return prediction.tier == Tier::sibling ? 0 : weights_.common_doubt;
   }
 
   // Of a standard normal distribution.

@@ -108,13 +108,14 @@ void print_devices(const Weights& weights) {
   }
 }
 
-void print_totals(const Both& both, const Weights& weights) {
-  for (const auto* replay : both.all()) {
+void print_totals(const Weights& weights) {
+  for (const auto& recording : {testing::gpu_recording(), testing::host_recording()}) {
+    const Replay here(recording);
     std::printf("\n%s, total of so many products with `online` / of plain CSR, and the worst:\n\n",
-                replay->recording().device.name.c_str());
+                recording.device.name.c_str());
     bool first = true;
-    for (const bool blind : {false, true}) {
-      const auto regret = testing::regret(*replay, blind, weights);
+    const auto row = [&](const char* knowing, const Replay& replay, bool blind) {
+      const auto regret = testing::regret(replay, blind, weights);
       if (std::exchange(first, false)) {
         std::printf("| |");
         for (const auto& [products, quality] : regret.totals)
@@ -123,12 +124,15 @@ void print_totals(const Both& both, const Weights& weights) {
         for (std::size_t i = 0; i < regret.totals.size(); ++i) std::printf("--:|--:|");
         std::printf("\n");
       }
-      std::printf(blind ? "| without other matrices |" : "| knowing other matrices |");
+      std::printf("| %s |", knowing);
       for (const auto& [products, quality] : regret.totals) {
         std::printf(" %.2f | %.2f |", 1 / quality.mean(), 1 / quality.worst);
       }
       std::printf("\n");
-    }
+    };
+    row("knowing other matrices", here, false);
+    row("knowing another device of its kind", Replay(testing::by_sibling(recording)), false);
+    row("without other matrices", here, true);
   }
 }
 
@@ -196,7 +200,7 @@ void run(const Settings& settings) {
     if (!file.flush()) throw Error("cannot write " + settings.header);
   }
   print_devices(weights);
-  print_totals(both, weights);
+  print_totals(weights);
   if (settings.folds > 0) print_folds(both, settings);
 }
 

@@ -175,5 +175,15 @@ TEST(OnlineSearch, ExpectsOfOtherFormatsTheErrorOfAll) {
   EXPECT_EQ(make_online_search(prospects, both_slower, {})->next(), nullptr) << "c will be no faster than they are";
 }
 
+// That b takes nine tenths of a's time is all that is known; a takes half of what the model says.
+TEST(OnlineSearch, TakesOfOtherDevicesTheOrderOnly) {
+  for (const auto tier : {Tier::sibling, Tier::neighbour}) {
+    const std::vector<Prospect> prospects = {prospect("a", 1, 2e-4, tier), prospect("b", 1, 1.8e-4, tier)};
+    const std::vector known{tried(prospects[0], passed(1e-4))};
+    const auto* const expected = tier == Tier::sibling ? &prospects[1] : nullptr;
+    EXPECT_EQ(make_online_search(prospects, known, {})->next(), expected) << name_of(tier);
+  }
+}
+
 }  // namespace
 }  // namespace autospmv
