@@ -126,7 +126,9 @@ std::string matrix_with_a_long_row() {
 
 TEST_F(Bench, ListsRefusedCandidatesLastAndWithTheirReason) {
   const auto file = write("arrow.mtx", matrix_with_a_long_row());
-  const auto finished = run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), file});
+  const auto finished =
+      run({"bench", "--json", "--backend", "host", "--db", path("trials.db"), file, "--format", "csr_scalar",
+           "--format", "csr_merge", "--format", "coo", "--format", "ell", "--format", "dia", "--format", "hyb"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   const auto candidates = finished.json_lines().at(0)["candidates"];
   double last_time = 0;
