@@ -40,7 +40,6 @@ class Budget {
   }
   /// What a product takes by plain CSR, as far as is known: nothing can be spent before that.
   void set_plain(double seconds) { plain_ = seconds; }
-  [[nodiscard]] double plain() const { return plain_; }
 
   /// So many products were computed, of so many seconds each.
   void earn(std::int64_t products, double seconds) {

@@ -108,11 +108,10 @@ void print_devices(const Weights& weights) {
   }
 }
 
-void print_totals(const Weights& weights) {
-  for (const auto& recording : {testing::gpu_recording(), testing::host_recording()}) {
-    const Replay here(recording);
+void print_totals(const Both& both, const Weights& weights) {
+  for (const auto* here : both.all()) {
     std::printf("\n%s, total of so many products with `online` / of plain CSR, and the worst:\n\n",
-                recording.device.name.c_str());
+                here->recording().device.name.c_str());
     bool first = true;
     const auto row = [&](const char* knowing, const Replay& replay, bool blind) {
       const auto regret = testing::regret(replay, blind, weights);
@@ -130,9 +129,9 @@ void print_totals(const Weights& weights) {
       }
       std::printf("\n");
     };
-    row("knowing other matrices", here, false);
-    row("knowing another device of its kind", Replay(testing::by_sibling(recording)), false);
-    row("without other matrices", here, true);
+    row("knowing other matrices", *here, false);
+    row("knowing another device of its kind", Replay(testing::by_sibling(here->recording())), false);
+    row("without other matrices", *here, true);
   }
 }
 
@@ -200,7 +199,7 @@ void run(const Settings& settings) {
     if (!file.flush()) throw Error("cannot write " + settings.header);
   }
   print_devices(weights);
-  print_totals(weights);
+  print_totals(both, weights);
   if (settings.folds > 0) print_folds(both, settings);
 }
 
