@@ -23,12 +23,13 @@ namespace host {
 namespace {
 
 // Calls body(row, first, last) for the lanes [first, last) of every row of a group; row is -1 for those without one.
-template <class Body>
-void for_each_row(const Array<std::int32_t>& row_of_lane, std::int64_t group, const Body& body) {
-  const std::int32_t* rows = row_of_lane.data() + group * group_lanes;
+template <class T, class Body>
+void for_each_row(const PackedEll<T>& ell, std::int64_t group, const Body& body) {
+  const std::uint8_t* rows = ell.row_of_lane.data() + group * group_lanes;
+  const std::int64_t from = ell.group_rows[static_cast<std::size_t>(group)];
   for (int first = 0, last = 0; first < group_lanes; first = last) {
     while (last < group_lanes && rows[last] == rows[first]) ++last;
-    body(rows[first], first, last);
+    body(rows[first] == no_row ? std::int64_t{-1} : from + rows[first], first, last);
   }
 }
 
@@ -97,8 +98,10 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout) {
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell) {
   const auto lanes = ell.row_of_lane.span();
+  const auto rows = ell.group_rows.span();
   for (const auto& row : ell.long_rows) {
-    std::fill_n(lanes.begin() + row.first_group * group_lanes, std::int64_t{row.groups} * group_lanes, row.row);
+    std::fill_n(rows.begin() + row.first_group, row.groups, row.row);
+    std::fill_n(lanes.begin() + row.first_group * group_lanes, std::int64_t{row.groups} * group_lanes, std::uint8_t{0});
     auto* const parts = ell.part_of_group.data() + row.first_group;
     std::iota(parts, parts + row.groups, 0);
   }
@@ -106,9 +109,11 @@ void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       const auto lane = packing.lane_of_row[static_cast<std::size_t>(row)];
       if (lane < 0) continue;
-      const auto group = ell.long_groups() + packing.first_group[static_cast<std::size_t>(row / window_rows)];
-      std::fill_n(lanes.begin() + group * group_lanes + lane, ell.layout.lanes_of(row_length(row_ptr, row)),
-                  static_cast<std::int32_t>(row));
+      const auto first = ell.long_groups() + packing.first_group[static_cast<std::size_t>(row / window_rows)];
+      rows[static_cast<std::size_t>(first + lane / group_lanes)] =
+          static_cast<std::int32_t>(row / window_rows * window_rows);
+      std::fill_n(lanes.begin() + first * group_lanes + lane, ell.layout.lanes_of(row_length(row_ptr, row)),
+                  static_cast<std::uint8_t>(row % window_rows));
     }
   });
 }
@@ -119,7 +124,7 @@ void fill(const CsrView<T>& matrix, const PackedEll<T>& ell, Array<std::int32_t>
     parallel_for(
         ell.groups,
         [&](std::int64_t group) {
-          for_each_row(ell.row_of_lane, group, [&](std::int64_t row, int first, int last) {
+          for_each_row(ell, group, [&](std::int64_t row, int first, int last) {
             const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(row_ptr[row]);
             const std::int64_t length = row < 0 ? 0 : row_length(row_ptr, row);
             Deal deal{.count = last - first};
@@ -143,7 +148,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y) {
       ell.groups - ell.long_groups(),
       [&](std::int64_t short_group) {
         const auto group = ell.long_groups() + short_group;
-        for_each_row(ell.row_of_lane, group, [&](std::int64_t row, int first, int last) {
+        for_each_row(ell, group, [&](std::int64_t row, int first, int last) {
           if (row >= 0) formats::host::store_row(y, row, alpha, sum_of_lanes(ell, group, first, last, x), beta);
         });
       },
@@ -227,7 +232,7 @@ template <class T>
 double packed_bytes(const Layout& layout, double groups) {
   const double bits = layout.column_bits + value_bits_of<T>(layout.value_bits);
   const double bases = layout.column_bits < full_column_bits ? 4 : 0;
-  return groups * (static_cast<double>(layout.group_slots()) * bits / 8 + group_lanes * 4 + bases);
+  return groups * (static_cast<double>(layout.group_slots()) * bits / 8 + group_lanes + 4 + bases);
 }
 
 template <class T>
@@ -249,9 +254,11 @@ void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] St
   ell.groups = plan.groups + packing.groups;
   ell.long_rows = std::move(plan.rows);
   ell.part_of_group = Array<std::int32_t>(static_cast<std::size_t>(plan.groups), place);
-  ell.row_of_lane = Array<std::int32_t>(static_cast<std::size_t>(ell.groups * group_lanes), place);
+  ell.group_rows = Array<std::int32_t>(static_cast<std::size_t>(ell.groups), place);
+  ell.row_of_lane = Array<std::uint8_t>(static_cast<std::size_t>(ell.groups * group_lanes), place);
   fill_bytes(ell.part_of_group.data(), 0, static_cast<std::size_t>(ell.part_of_group.bytes()), place, stream);
-  fill_bytes(ell.row_of_lane.data(), 0xff, static_cast<std::size_t>(ell.row_of_lane.bytes()), place, stream);
+  fill_bytes(ell.group_rows.data(), 0xff, static_cast<std::size_t>(ell.group_rows.bytes()), place, stream);
+  fill_bytes(ell.row_of_lane.data(), no_row, static_cast<std::size_t>(ell.row_of_lane.bytes()), place, stream);
   on_backend(
       place, [&] { host::assign_lanes(matrix, packing, ell); },
       [&] { device::assign_lanes(matrix, packing, ell, stream); });

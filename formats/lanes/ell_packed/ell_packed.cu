@@ -83,36 +83,43 @@ __global__ void list_long_kernel(const Offset* row_ptr, std::int64_t rows, Layou
 }
 
 // A block a row.
-__global__ void assign_long_kernel(const LongRow* rows, std::int32_t* row_of_lane, std::int32_t* part_of_group) {
+__global__ void assign_long_kernel(const LongRow* rows, std::int32_t* group_rows, std::uint8_t* row_of_lane,
+                                   std::int32_t* part_of_group) {
   const auto row = rows[blockIdx.x];
   for (std::int64_t lane = threadIdx.x; lane < std::int64_t{row.groups} * group_lanes; lane += blockDim.x) {
-    row_of_lane[row.first_group * group_lanes + lane] = row.row;
+    row_of_lane[row.first_group * group_lanes + lane] = 0;
     if (lane % group_lanes == 0) {
-      part_of_group[row.first_group + lane / group_lanes] = static_cast<std::int32_t>(lane / group_lanes);
+      const auto group = lane / group_lanes;
+      group_rows[row.first_group + group] = row.row;
+      part_of_group[row.first_group + group] = static_cast<std::int32_t>(group);
     }
   }
 }
 
 template <class Offset>
 __global__ void assign_kernel(const Offset* row_ptr, std::int64_t rows, Layout layout, const std::int32_t* lane_of_row,
-                              const std::int32_t* first_group, std::int32_t* row_of_lane) {
+                              const std::int32_t* first_group, std::int32_t* group_rows, std::uint8_t* row_of_lane) {
   const auto row = cuda::global_thread();
   if (row >= rows || lane_of_row[row] < 0) return;
   const auto first = std::int64_t{first_group[row / window_rows]} * group_lanes + lane_of_row[row];
+  const auto of_window = row % window_rows;
+  // A group begins with a row.
+  if (first % group_lanes == 0) group_rows[first / group_lanes] = static_cast<std::int32_t>(row - of_window);
   const int lanes = layout.lanes_of(row_length(row_ptr, row));
-  for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::int32_t>(row);
+  for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::uint8_t>(of_window);
 }
 
 // A thread a lane, a warp a group.
 template <class T, class Offset, class Columns, class Values>
 __global__ void fill_kernel(CsrView<T> matrix, const Offset* row_ptr, Layout layout, std::int64_t groups,
-                            std::int64_t long_groups, const std::int32_t* part_of_group,
-                            const std::int32_t* row_of_lane, Columns columns, Values values) {
+                            std::int64_t long_groups, const std::int32_t* part_of_group, const std::int32_t* group_rows,
+                            const std::uint8_t* row_of_lane, Columns columns, Values values) {
   const auto group = cuda::global_thread() / group_lanes;
   if (group >= groups) return;
   const int lane = lane_of_thread();
-  const auto row = row_of_lane[group * group_lanes + lane];
-  const auto lanes = lanes_of_row(row, lane);
+  const int of_group = row_of_lane[group * group_lanes + lane];
+  const auto lanes = lanes_of_row(of_group, lane);
+  const auto row = of_group == no_row ? -1 : group_rows[group] + of_group;
   const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(row_ptr[row]);
   const std::int64_t length = row < 0 ? 0 : row_length(row_ptr, row);
   Deal deal{.count = lanes.count()};
@@ -139,8 +146,8 @@ void launch_fill(const CsrView<T>& matrix, const PackedEll<T>& ell, const Column
                  Stream stream) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, stream.handle>>>(
-        matrix, row_ptr, ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(), ell.row_of_lane.data(),
-        columns, values);
+        matrix, row_ptr, ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(), ell.group_rows.data(),
+        ell.row_of_lane.data(), columns, values);
   });
   cuda::check_launch();
 }
@@ -152,7 +159,8 @@ struct View {
   T* y;
   T alpha;
   T beta;
-  const std::int32_t* row_of_lane;
+  const std::int32_t* group_rows;
+  const std::uint8_t* row_of_lane;
   CachePolicy policy;
   int groups;
   int long_groups;
@@ -218,7 +226,7 @@ __device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns&
   const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
   const LongBlock of = ell.long_blocks[blockIdx.x];
   const auto first = of.first_group + warp;
-  const auto row = ell.row_of_lane[static_cast<std::int64_t>(first) * group_lanes];
+  const auto row = ell.group_rows[first];
   LaneColumns<entries> mine_of_step(columns, first, lane, ell.policy);
   cuda::await_before();
   values.open(ell.policy);
@@ -256,15 +264,16 @@ __global__ void __launch_bounds__(most_threads, resident_blocks(entries))
   const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
   const int group = ell.long_groups + block * warps + static_cast<int>(threadIdx.x) / cuda::warp_size;
   if (group >= ell.groups) return cuda::await_before();
-  const auto row = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
+  const int of_group = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
+  const auto group_row = load_stream(ell.group_rows + group, ell.policy);
   const LaneColumns<entries> of_lane(columns, group, lane, ell.policy);
   cuda::await_before();
   values.open(ell.policy);
   T sum = of_lane.sum(values, ell.x);
-  const bool begins = begins_row(row, lane);
+  const bool begins = begins_row(of_group, lane);
   // Where every row has a single lane there is nothing to add.
-  if (!__all_sync(cuda::all_lanes, begins)) sum = sum_row_lanes(sum, row, lane);
-  if (begins && row >= 0) ell.store(row, sum);
+  if (!__all_sync(cuda::all_lanes, begins)) sum = sum_row_lanes(sum, of_group, lane);
+  if (begins && of_group != no_row) ell.store(group_row + of_group, sum);
 }
 
 }  // namespace
@@ -307,13 +316,13 @@ void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>
   if (!ell.long_rows.empty()) {
     const auto rows = Array<LongRow>::copy_of(ell.long_rows, ell.row_of_lane.place());
     assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, stream.handle>>>(
-        rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
+        rows.data(), ell.group_rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
     cuda::check_launch();
   }
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     assign_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
         row_ptr, matrix.rows, ell.layout, packing.lane_of_row.data(), packing.first_group.data(),
-        ell.row_of_lane.data() + ell.long_groups() * group_lanes);
+        ell.group_rows.data() + ell.long_groups(), ell.row_of_lane.data() + ell.long_groups() * group_lanes);
   });
   cuda::check_launch();
 }
@@ -351,6 +360,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream
                        .y = y,
                        .alpha = alpha,
                        .beta = beta,
+                       .group_rows = ell.group_rows.data(),
                        .row_of_lane = ell.row_of_lane.data(),
                        .policy = policy,
                        .groups = static_cast<int>(ell.groups),

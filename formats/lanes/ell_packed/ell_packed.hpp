@@ -38,9 +38,14 @@
 
 namespace autospmv::formats::ell_packed {
 
-/// Rows that are packed one after the other, and how many times there are as many.
+/// Rows that are packed one after the other, and how many times there are as many. Which of them a lane has takes a
+/// byte.
 inline constexpr std::int64_t window_rows = 128;
 inline std::int64_t windows_of(std::int64_t rows) { return (rows + window_rows - 1) / window_rows; }
+
+/// What a lane without a row has in place of its distance from the group's first one.
+inline constexpr std::uint8_t no_row = 0xff;
+static_assert(window_rows <= no_row);
 
 /// Groups of a long row that a warp takes before the row gets another block.
 inline constexpr int most_steps = 8;
@@ -131,7 +136,8 @@ struct PackedEll {
   std::vector<LongRow> long_rows;
   Array<std::int32_t> part_of_group;  ///< of each group of long rows: which one of its row it is
   Array<LongBlock> long_blocks;       ///< CUDA
-  Array<std::int32_t> row_of_lane;    ///< 32 a group; -1 for a lane without a row
+  Array<std::int32_t> group_rows;     ///< the row that a group's lanes count from; -1 for a group without any
+  Array<std::uint8_t> row_of_lane;    ///< 32 a group, from that row on; no_row for a lane without one
   EncodedColumns columns;             ///< one a slot
   EncodedValues<T> values;
   std::unique_ptr<Scratch<PartSums<T>>> parts;  ///< CUDA, where a row has several blocks
@@ -143,8 +149,8 @@ struct PackedEll {
   [[nodiscard]] std::int64_t long_groups() const { return static_cast<std::int64_t>(part_of_group.size()); }
   [[nodiscard]] std::int64_t slots() const { return groups * layout.group_slots(); }
   [[nodiscard]] std::int64_t bytes() const {
-    return part_of_group.bytes() + long_blocks.bytes() + row_of_lane.bytes() + columns.bytes() + values.bytes() +
-           (parts ? parts->bytes() : 0);
+    return part_of_group.bytes() + long_blocks.bytes() + group_rows.bytes() + row_of_lane.bytes() + columns.bytes() +
+           values.bytes() + (parts ? parts->bytes() : 0);
   }
 };
 
@@ -161,7 +167,7 @@ struct Packing {
 namespace host {
 template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout);
-/// Sets the rows of the lanes of long rows' groups, which parts of them these are, and the rows of those lanes that
+/// Sets which rows the lanes have of long rows' groups, which parts of them these are, and the rows of those lanes that
 /// rows were packed into.
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell);
