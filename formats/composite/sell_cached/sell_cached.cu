@@ -4,7 +4,8 @@
 #include <bit>
 #include <type_traits>
 
-#include "core/cuda/algorithms.hpp"
+#include <cub/block/block_radix_sort.cuh>
+
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
 #include "core/cuda/launch.hpp"
@@ -103,50 +104,62 @@ __global__ void list_pieces_kernel(Layout layout, const std::int32_t* first_piec
   }
 }
 
-// The window of a position, and how much shorter its row is than the longest that are told apart.
+// What rows of a window are sorted by: how much shorter they are than the longest that are told apart, and behind it
+// their place in the window, which goes with it.
 struct SortKey {
   static constexpr int length_bits = 12;
-  static constexpr std::int64_t longest = (1 << length_bits) - 1;
+  static constexpr int place_bits = std::bit_width(static_cast<std::uint64_t>(window_rows - 1));
+  static constexpr int longest = (1 << length_bits) - 1;
 
-  static __device__ std::uint32_t of(std::int64_t window, std::int64_t length) {
-    return static_cast<std::uint32_t>(window << length_bits | (longest - min(length, longest)));
+  static __device__ std::uint32_t of(std::int32_t length, int place) {
+    return static_cast<std::uint32_t>(longest - min(length, longest)) << place_bits | static_cast<std::uint32_t>(place);
   }
+  static __device__ int place_of(std::uint32_t key) { return static_cast<int>(key & (window_rows - 1)); }
 };
 
-AUTOSPMV_HD std::int64_t windows_of(const Layout& layout) {
-  return (layout.positions() + window_rows - 1) / window_rows;
-}
+constexpr int places_of_thread = 4;
+constexpr int sort_threads = static_cast<int>(window_rows) / places_of_thread;
 
-// A thread a position of a block.
+// A block of threads a window of a block of columns: which part stands at each position, and the chunks of each slice.
 template <class Offset>
-__global__ void measure_kernel(const Offset* row_ptr, Parts parts, std::int32_t* lengths, std::uint32_t* keys,
-                               std::int32_t* order) {
+__global__ void __launch_bounds__(sort_threads) lay_out_kernel(const Offset* row_ptr, Parts parts, std::int64_t windows,
+                                                               std::int32_t* part_order, std::int32_t* slice_chunks) {
+  using Sort = cub::BlockRadixSort<std::uint32_t, sort_threads, places_of_thread>;
+  __shared__ typename Sort::TempStorage storage;
+  __shared__ std::int32_t lengths[window_rows];
+  __shared__ std::int32_t sorted[window_rows];
   const auto& layout = parts.layout;
-  const auto position = cuda::global_thread();
-  if (position >= layout.blocks * layout.positions()) return;
-  const auto block = position / layout.positions();
-  const auto part = position - block * layout.positions();
-  const auto length = parts.segment(row_ptr, block, part).length;
-  lengths[position] = static_cast<std::int32_t>(length);
-  keys[position] = SortKey::of(block * windows_of(layout) + part / window_rows, length);
-  order[position] = static_cast<std::int32_t>(position);
-}
-
-// A thread a slice, whose positions in the order of lengths become rows and pieces.
-__global__ void count_chunks_kernel(Layout layout, const std::int32_t* lengths, std::int32_t* order,
-                                    std::int32_t* chunks) {
-  const auto slice = cuda::global_thread();
-  if (slice >= layout.all_slices()) return;
-  const auto before = slice / layout.slices * layout.positions();
-  std::int32_t longest = 0;
-  for (int i = 0; i < layout.slice_rows(); ++i) {
-    auto& place = order[slice * layout.slice_rows() + i];
-    longest = max(longest, lengths[place]);
-    const auto part = place - before;
-    place = part < layout.parts() ? static_cast<std::int32_t>(part) : -1;
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto block = blockIdx.x / windows;
+  const auto first = (blockIdx.x - block * windows) * window_rows;
+  for (int place = thread; place < window_rows; place += sort_threads) {
+    lengths[place] = static_cast<std::int32_t>(parts.segment(row_ptr, block, first + place).length);
   }
+  __syncthreads();
+  std::uint32_t keys[places_of_thread];
+  for (int i = 0; i < places_of_thread; ++i) {
+    const int place = places_of_thread * thread + i;
+    keys[i] = SortKey::of(lengths[place], place);
+  }
+  const int rows = layout.slice_rows();
+  // What is no part is as short as any, and the last.
+  if (rows > 1) Sort(storage).Sort(keys, SortKey::place_bits, SortKey::place_bits + SortKey::length_bits);
+  for (int i = 0; i < places_of_thread; ++i) {
+    const int at = places_of_thread * thread + i;
+    const int place = SortKey::place_of(keys[i]);
+    const auto part = first + place;
+    sorted[at] = lengths[place];
+    if (first + at >= layout.positions()) continue;
+    part_order[block * layout.positions() + first + at] = part < layout.parts() ? static_cast<std::int32_t>(part) : -1;
+  }
+  __syncthreads();
+  const auto first_slice = first / rows;
   const auto of_chunk = static_cast<std::int32_t>(layout.entries_of_chunk());
-  chunks[slice] = (longest + of_chunk - 1) / of_chunk;
+  for (int slice = thread; slice < window_rows / rows && first_slice + slice < layout.slices; slice += sort_threads) {
+    std::int32_t longest = 0;
+    for (int i = 0; i < rows; ++i) longest = max(longest, sorted[slice * rows + i]);
+    slice_chunks[block * layout.slices + first_slice + slice] = (longest + of_chunk - 1) / of_chunk;
+  }
 }
 
 // Columns from the first of the block on.
@@ -462,23 +475,13 @@ void cut_rows(const CsrView<T>& matrix, CachedSell<T>& sell, Place place, Stream
 template <class T>
 std::int64_t lay_out(const CsrView<T>& matrix, CachedSell<T>& sell, Place place, Stream stream) {
   const auto& layout = sell.layout;
-  const auto positions = layout.blocks * layout.positions();
-  const auto count = static_cast<std::size_t>(positions);
-  Array<std::int32_t> lengths(count, place);
-  Array<std::uint32_t> keys(count, place);
-  sell.part_order = Array<std::int32_t>(count, place);
+  const auto windows = (layout.positions() + window_rows - 1) / window_rows;
+  sell.part_order = Array<std::int32_t>(static_cast<std::size_t>(layout.blocks * layout.positions()), place);
   sell.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(layout.all_slices()) + 1, place);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    measure_kernel<<<cuda::grid_for(positions), cuda::default_block, 0, stream.handle>>>(
-        row_ptr, parts_of(sell), lengths.data(), keys.data(), sell.part_order.data());
+    lay_out_kernel<<<static_cast<unsigned>(layout.blocks * windows), sort_threads, 0, stream.handle>>>(
+        row_ptr, parts_of(sell), windows, sell.part_order.data(), sell.slice_chunks.data());
   });
-  cuda::check_launch();
-  if (layout.slice_rows() > 1) {
-    const auto windows = static_cast<std::uint64_t>(layout.blocks * windows_of(layout));
-    cuda::sort_pairs(keys, sell.part_order, SortKey::length_bits + std::bit_width(windows - 1), stream);
-  }
-  count_chunks_kernel<<<cuda::grid_for(layout.all_slices()), cuda::default_block, 0, stream.handle>>>(
-      layout, lengths.data(), sell.part_order.data(), sell.slice_chunks.data());
   cuda::check_launch();
   return offsets_from_counts(sell.slice_chunks, stream);
 }

@@ -44,7 +44,7 @@ inline constexpr int block_threads = 768;
 /// Rows that are sorted together.
 inline constexpr std::int64_t window_rows = 1024;
 
-/// Of all blocks, so that the number of a window and a length of 12 bits are sorted as one number of 32.
+/// Of all blocks: slices, which may be as many, are counted in 32 bits.
 inline constexpr std::int64_t most_positions = window_rows << 20;
 
 /// A row is long that has more entries than these in each block, for each of its threads, and than so many times the
