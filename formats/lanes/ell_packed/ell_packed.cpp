@@ -318,7 +318,7 @@ class EllPacked final : public Format<T> {
   [[nodiscard]] ParamSpace params(const Features& features, const Device& device) const override {
     // On the host, rows in slices do the same without padding.
     if (device.backend == Backend::host) return {{"entries", {4}, {8}}};
-    return {{"entries", {8, 4}},
+    return {{"entries", entries_for(features)},
             {"block", {256, 128}},
             {"column_bits", column_bits_for(std::min(features.cols - 1, features.slice_span_max))},
             {"value_bits", value_bits_for<T>(features)}};
@@ -330,8 +330,7 @@ class EllPacked final : public Format<T> {
     // Of slices of 32 rows, more than a group has; they begin elsewhere, so conversion may find it to be more.
     const auto span = std::min(features.cols - 1, features.slice_span_max);
     if (auto refusal = refuse_column_bits(span, layout.column_bits)) return *refusal;
-    const double lanes = sum_over_rows(features, [&](double length) { return lanes_taken(length, layout); }) +
-                         static_cast<double>(features.empty_rows);
+    const double lanes = lanes_taken(features, layout);
     const double groups = lanes / group_lanes + static_cast<double>(features.rows) / window_rows / 2;
     Cost cost;
     cost.storage_bytes = packed_bytes<T>(layout, groups);
@@ -363,7 +362,20 @@ class EllPacked final : public Format<T> {
     return layout;
   }
 
-  // Of a row: its own, and those that rows like it leave over at the ends of groups, or of blocks.
+  // Of two slots, lanes load too little at once, but where those of four would be padding to more than a third.
+  static std::vector<std::int64_t> entries_for(const Features& features) {
+    std::vector<std::int64_t> entries{8, 4};
+    constexpr Layout of_four{.entries = 4};
+    const double slots = lanes_taken(features, of_four) * of_four.entries;
+    if (slots > 1.5 * static_cast<double>(features.nnz)) entries.push_back(2);
+    return entries;
+  }
+
+  static double lanes_taken(const Features& features, const Layout& layout) {
+    return sum_over_rows(features, [&](double length) { return lanes_taken(length, layout); }) +
+           static_cast<double>(features.empty_rows);
+  }
+  // By a row: its own, and those that rows like it leave over at the ends of groups, or of blocks.
   static double lanes_taken(double length, const Layout& layout) {
     const double lanes = std::ceil(length / layout.entries);
     if (lanes <= group_lanes) return lanes * group_lanes / (group_lanes - (lanes - 1) / 2);
@@ -375,7 +387,7 @@ class EllPacked final : public Format<T> {
   }
 
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
-    std::vector<Allowed> all{{"entries", {4, 8}}};
+    std::vector<Allowed> all{{"entries", {2, 4, 8}}};
     if (device.backend == Backend::host) return all;
     all.push_back({"block", {128, 256}});
     all.push_back({"column_bits", {8, 16, 32}});

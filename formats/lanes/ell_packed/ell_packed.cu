@@ -368,7 +368,7 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream
                        .long_block_count = static_cast<int>(long_block_count),
                        .long_blocks = ell.long_blocks.data(),
                        .parts = parts};
-    dispatch<4, 8>(ell.layout.entries, [&](auto entries) {
+    dispatch<2, 4, 8>(ell.layout.entries, [&](auto entries) {
       with_columns(ell.columns, [&](auto columns) {
         with_values(ell.values, [&](auto values) {
           cuda::launch_early(multiply_kernel<entries(), T, decltype(columns), decltype(values)>,
