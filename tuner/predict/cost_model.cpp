@@ -82,15 +82,15 @@ Coefficients default_coefficients(Backend backend) {
             .conversion_seconds = 2e-5,
             .conversion_passes = 2.7};
   }
-  return {.launch_seconds = 0.9e-6,
-          .latency_seconds = 2e-6,
-          .cache_speedup = 1.3,
-          .wave_seconds = 2e-6,
-          .step_seconds = 0.6e-6,
-          .single_step_seconds = 0.17e-6,
+  return {.launch_seconds = 1.5e-6,
+          .latency_seconds = 0.2e-6,
+          .cache_speedup = 4,
+          .wave_seconds = 0.5e-6,
+          .step_seconds = 0.42e-6,
+          .single_step_seconds = 0.075e-6,
           .work_seconds = 1e-9,  // no format says what it computes here
-          .conversion_seconds = 1.5e-4,
-          .conversion_passes = 8};
+          .conversion_seconds = 1.1e-4,
+          .conversion_passes = 2.5};
 }
 
 std::span<const CoefficientInfo> coefficient_table() {

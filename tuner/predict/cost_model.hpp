@@ -51,7 +51,6 @@ class CostModel {
         threads_(std::max(
             1.0, static_cast<double>(device.multiprocessors) * static_cast<double>(device.threads_of_multiprocessor))),
         processors_(std::max(1, device.multiprocessors)),
-        deviation_(device.backend == Backend::host ? 0.4 : 1),
         bandwidth_(bandwidth),
         coefficients_(coefficients) {}
 
@@ -64,9 +63,8 @@ class CostModel {
   /// Of building it from CSR arrays of so many bytes; 0 where it needs no storage of its own.
   [[nodiscard]] double conversion_seconds(const Cost& cost, double csr_bytes) const;
 
-  /// Standard deviation of the logarithm of what products take over product_seconds(): formats say more of what they do
-  /// on a processor than of what they do on a GPU.
-  [[nodiscard]] double deviation() const { return deviation_; }
+  /// Standard deviation of the logarithm of what products take over product_seconds().
+  static constexpr double deviation = 0.4;
 
   [[nodiscard]] double bandwidth() const { return bandwidth_; }
   [[nodiscard]] const Coefficients& coefficients() const { return coefficients_; }
@@ -79,7 +77,6 @@ class CostModel {
   double cache_bytes_;
   double threads_;  // that the device holds at once
   double processors_;
-  double deviation_;
   double bandwidth_;
   Coefficients coefficients_;
 };

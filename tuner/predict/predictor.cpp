@@ -20,7 +20,7 @@ std::string_view name_of(Tier tier) {
 }
 
 Predictor::Predictor(const CostModel& model, const Weights& weights) : model_(model), weights_(weights) {
-  unknown_.deviation = model.deviation();
+  unknown_.deviation = CostModel::deviation;
 }
 
 std::vector<std::string> Predictor::devices() const {

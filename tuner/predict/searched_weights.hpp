@@ -8,21 +8,21 @@
 namespace autospmv {
 
 inline constexpr Weights searched_weights{
-    .importance = {1, 1, 1, 2, 0.9091, 0.8333, 4, 0.5867,
-                   1, 1, 0.8333, 1, 1, 0.5, 1, 0.8333},
+    .importance = {1, 2, 1, 2, 1, 1, 0.8, 1,
+                   0.5, 1, 0.625, 0.5, 1, 0.5, 1.25, 1},
     .feature_reach = 1,
     .feature_power = 2,
-    .other_way = 0.1,
-    .format_mean = 0.07812,
+    .other_way = 0.0625,
+    .format_mean = 0.0625,
     .format_variance = 0.3,
-    .model_certainty = 0.02727,
+    .model_certainty = 0.096,
     .least_of_neighbours = 0.001,
-    .selection_bias = 0.1875,
-    .common_doubt = 1,
-    .kin_doubt = 1,
-    .kin_reach = 1.25,
-    .device_curiosity = 0.375,
-    .host_curiosity = 0.48,
+    .selection_bias = 0.125,
+    .common_doubt = 1.42,
+    .kin_doubt = 0.6875,
+    .kin_reach = 0.9091,
+    .device_curiosity = 0.2496,
+    .host_curiosity = 0.44,
 };
 
 }  // namespace autospmv

@@ -46,9 +46,10 @@ class Bell final : public BlockFormat<T> {
 
   [[nodiscard]] std::int64_t slice_of(const Params& params) const override { return params["C"]; }
 
-  // T threads a row, each of which takes a row of a block at a time.
+  // T threads a row, each of which takes a row of a block at a time, and waits for one column of it.
   [[nodiscard]] Walk walk(const Features& features, const BlockLayout& layout, int threads) const override {
-    return walk_of_blocks(features, layout, layout.r * static_cast<double>(threads), threads, layout.c);
+    constexpr double step = 0.6;
+    return walk_of_blocks(features, layout, layout.r * static_cast<double>(threads), threads, step * layout.c);
   }
 
   // Blocks and padding blocks. A slice of C block rows is padded as one of C r rows, which blocks make alike.

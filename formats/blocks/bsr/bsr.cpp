@@ -49,7 +49,7 @@ class Bsr final : public BlockFormat<T> {
   [[nodiscard]] Walk walk(const Features& features, const BlockLayout& layout, int threads) const override {
     const int lanes = lanes_of_row<T>(layout.r, layout.c, threads);
     const int at_once = lanes / lanes_of_block<T>(layout.r, layout.c);
-    constexpr double steps_of_block = 2;
+    constexpr double steps_of_block = 1;
     return walk_of_blocks(features, layout, lanes, at_once, steps_of_block);
   }
 

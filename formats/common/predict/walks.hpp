@@ -89,10 +89,9 @@ inline Walk walk_of_shares(double nonzeros, double steps) {
   return walk;
 }
 
-/// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread. No step waits for a column
-/// before it reads x.
-inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread) {
-  constexpr double step = 0.75;
+/// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread, in so many steps each: no
+/// diagonal waits for a column before it reads x.
+inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread, double step) {
   const auto rows = static_cast<double>(rows_of_thread);
   const double steps = step * diagonals * rows;
   return {.threads = static_cast<double>(features.rows) / rows, .steps = steps, .longest = steps};

@@ -207,7 +207,7 @@ class CsrPadded final : public Format<T> {
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda && slots > 0) {
       // One load brings so many columns and values, but not the elements of x.
-      const double at_once = std::pow(static_cast<double>(params["load"]), 0.75);
+      const double at_once = std::sqrt(static_cast<double>(params["load"]));
       cost.walk = walk_of_rows(features, static_cast<double>(params["T"]), false, at_once);
     }
     if (device.backend == Backend::host) cost.work = work_of_rows(features, {.entry = 0.08, .row = 3.7});

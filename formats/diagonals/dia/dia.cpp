@@ -76,7 +76,8 @@ class Dia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
-      cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"]);
+      constexpr double step = 0.5;
+      cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"], step);
     } else {
       cost.work = (symmetric ? 0.19 : 0.08) * cost.bytes / sizeof(T);
       cost.conversion = symmetric ? 2 : 1.5;

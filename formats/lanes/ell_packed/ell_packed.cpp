@@ -342,9 +342,8 @@ class EllPacked final : public Format<T> {
     } else {
       const double rounds =
           std::ceil(static_cast<double>(features.npr_max) / static_cast<double>(layout.entries * layout.block));
-      cost.walk = {.threads = lanes,
-                   .steps = static_cast<double>(features.nnz) / std::max(1.0, lanes),
-                   .longest = layout.entries * std::clamp(rounds, 1.0, static_cast<double>(most_steps))};
+      // All that a lane has of a group is loaded at once.
+      cost.walk = {.threads = lanes, .steps = 1, .longest = std::clamp(rounds, 1.0, static_cast<double>(most_steps))};
     }
     return cost;
   }

@@ -76,7 +76,7 @@ TEST(ByEstimate, DiscountsTheLuckOfTheBestOfMany) {
     prospect.prediction = {.seconds = 1e-6, .setup_seconds = 0, .deviation = 0.2, .tier = Tier::neighbour};
   }
   prospects.back().candidate.format = "one";
-  prospects.back().prediction.seconds = 1.05e-6;
+  prospects.back().prediction.seconds = 1.03e-6;
   EXPECT_EQ(by_estimate(prospects, {}, 100).front(), &prospects.back());
   // Where nothing is known of any matrix, what is off is off alike.
   for (auto& prospect : prospects) prospect.prediction.tier = Tier::model;

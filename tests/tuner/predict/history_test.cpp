@@ -176,7 +176,7 @@ TEST(History, ExpectsNoMoreOfAnUnknownFormatThanOfOthers) {
   }
   EXPECT_GT(better, 5) << "formats that reach more of what the model says";
   EXPECT_GT(worse, 5) << "formats that reach less of it";
-  EXPECT_EQ(correction.deviation, 1);
+  EXPECT_EQ(correction.deviation, CostModel::deviation);
 }
 
 TEST(History, SiblingsCountLessAndSaySo) {

@@ -31,14 +31,17 @@ TEST(Replay, AFewTrialsFindNearlyTheBestWhereOtherMatricesAreKnown) {
   RecordProperty("online", std::to_string(online.mean()) + " worst " + std::to_string(online.worst));
 }
 
-TEST(Replay, MoreTrialsFindThemWhereNothingIsKnown) {
+TEST(Replay, TheModelAloneFindsWhatIsNearlyTheBest) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::gpu_recording()), true);
-  EXPECT_GE(measured.mean(), 0.96) << "worst " << measured.worst;
+  EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
   EXPECT_LE(measured.most_trials, SearchRules{}.most_blind_trials);
-  EXPECT_GE(online.mean(), 0.7) << "worst " << online.worst;
+  EXPECT_LE(measured.trials, 15 * measured.matrices);
+  EXPECT_GE(estimated.mean(), 0.93) << "worst " << estimated.worst;
+  EXPECT_GE(online.mean(), 0.89) << "worst " << online.worst;
+  EXPECT_LE(online.trials, 5 * online.matrices);
 }
 
-TEST(Replay, OnAProcessorTheModelAloneFindsWhatIsNearlyTheBest) {
+TEST(Replay, OnAProcessorTheModelAloneDoesToo) {
   const auto [measured, estimated, online] = testing::replayed(replay_of(testing::host_recording()), true);
   ASSERT_GT(measured.matrices, 50);
   EXPECT_GE(measured.mean(), 0.98) << "worst " << measured.worst;
@@ -59,8 +62,9 @@ TEST(Replay, OnAProcessorOthersSayMore) {
   RecordProperty("trials", std::to_string(measured.trials) + " online " + std::to_string(online.trials));
 }
 
-// A user's device is seldom one of those that were recorded. On a processor the model says as much by itself.
-TEST(Replay, AnotherDeviceSaysMoreThanTheModelAlone) {
+// A user's device is seldom one of those that were recorded. The model, whose coefficients were fitted to them, says as
+// much by itself.
+TEST(Replay, AnotherDeviceSaysAsMuchAsTheModelAlone) {
   for (const auto& recording : {testing::gpu_recording(), testing::host_recording()}) {
     const testing::Replay replay(testing::by_sibling(recording));
     const auto blind = testing::replayed(replay, true).estimated;
@@ -68,7 +72,7 @@ TEST(Replay, AnotherDeviceSaysMoreThanTheModelAlone) {
     EXPECT_GE(measured.mean(), 0.97) << "worst " << measured.worst;
     EXPECT_GE(estimated.mean(), 0.90) << "worst " << estimated.worst;
     EXPECT_GE(online.mean(), 0.89) << "worst " << online.worst;
-    EXPECT_GE(estimated.mean(), blind.mean() + (recording.device.backend == Backend::host ? -0.01 : 0.02));
+    EXPECT_GE(estimated.mean(), blind.mean() - 0.015);
   }
 }
 
