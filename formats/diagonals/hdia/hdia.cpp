@@ -87,13 +87,10 @@ class Hdia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
-      constexpr double step = 0.75;  // each says where it lies
+      // Each diagonal says where it lies. With many empty slots, elements of x wait for the values or are read for
+      // nothing, which takes twice as long.
+      const double step = features.npr_mean < full_share * diagonals ? 1.5 : 0.75;
       cost.walk = walk_of_diagonals(features, diagonals, params["rows"], step);
-      // With many empty slots, elements of x wait for the values or are read for nothing: a step takes twice as long.
-      if (features.npr_mean < full_share * diagonals) {
-        cost.walk.steps *= 2;
-        cost.walk.longest *= 2;
-      }
     } else {
       const auto nnz = static_cast<double>(features.nnz);
       // Where slices have more diagonals than are counted, there may be as many as fit.

@@ -43,7 +43,7 @@ namespace autospmv::formats::ell_packed {
 inline constexpr std::int64_t window_rows = 128;
 inline std::int64_t windows_of(std::int64_t rows) { return (rows + window_rows - 1) / window_rows; }
 
-/// What a lane without a row has in place of its distance from the group's first one.
+/// What a lane without a row has in place of a number of rows from where its group counts.
 inline constexpr std::uint8_t no_row = 0xff;
 static_assert(window_rows <= no_row);
 
