@@ -28,6 +28,9 @@ constexpr int most_warps_of_block = most_threads / cuda::warp_size;
 // the next for want of registers.
 constexpr int resident_blocks(int entries) { return cuda::resident_blocks(entries <= 4 ? 8 : 4, most_threads); }
 
+// So many that every warp of a large device has several, one after another.
+constexpr std::int64_t many_groups = 25'000;
+
 // A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes. Long rows are
 // counted.
 template <class Offset>
@@ -180,8 +183,8 @@ struct LaneColumns {
   Two<std::int32_t> column[pairs];
 
   template <class Columns>
-  __device__ __forceinline__ LaneColumns(Columns columns, int group, int lane, CachePolicy policy)
-      : slot(static_cast<std::int64_t>(group) * (group_lanes * entries) + 2 * lane) {
+  __device__ __forceinline__ void load(Columns columns, int group, int lane, CachePolicy policy) {
+    slot = static_cast<std::int64_t>(group) * (group_lanes * entries) + 2 * lane;
     columns.open(group, policy);
 #pragma unroll
     for (int i = 0; i < pairs; ++i) column[i] = columns.two_at(slot + i * 2 * group_lanes);
@@ -227,12 +230,14 @@ __device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns&
   const LongBlock of = ell.long_blocks[blockIdx.x];
   const auto first = of.first_group + warp;
   const auto row = ell.group_rows[first];
-  LaneColumns<entries> mine_of_step(columns, first, lane, ell.policy);
+  LaneColumns<entries> of_lane;
+  of_lane.load(columns, first, lane, ell.policy);
   cuda::await_before();
   values.open(ell.policy);
-  T sum = mine_of_step.sum(values, ell.x);
+  T sum = of_lane.sum(values, ell.x);
   for (int step = 1; step < of.steps; ++step) {
-    sum += LaneColumns<entries>(columns, first + step * warps, lane, ell.policy).sum(values, ell.x);
+    of_lane.load(columns, first + step * warps, lane, ell.policy);
+    sum += of_lane.sum(values, ell.x);
   }
   sum = sum_lanes<cuda::warp_size>(sum);
   if (lane == 0) {
@@ -254,26 +259,41 @@ __device__ __forceinline__ void multiply_long(const View<T>& ell, const Columns&
   finish_part(ell.parts, of.first_block, of.parts, sum, of_warp, [&](T total) { ell.store(mine, total); });
 }
 
-// A warp a group.
-template <int entries, class T, class Columns, class Values>
+// A warp at_once groups, whose loads are under way together.
+template <int entries, int at_once, class T, class Columns, class Values>
 __global__ void __launch_bounds__(most_threads, resident_blocks(entries))
     multiply_kernel(View<T> ell, Columns columns, Values values) {
   const int block = static_cast<int>(blockIdx.x) - ell.long_block_count;
   if (block < 0) return multiply_long<entries>(ell, columns, values);
   const int lane = lane_of_thread();
   const int warps = static_cast<int>(blockDim.x) / cuda::warp_size;
-  const int group = ell.long_groups + block * warps + static_cast<int>(threadIdx.x) / cuda::warp_size;
-  if (group >= ell.groups) return cuda::await_before();
-  const int of_group = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
-  const auto group_row = load_stream(ell.group_rows + group, ell.policy);
-  const LaneColumns<entries> of_lane(columns, group, lane, ell.policy);
+  const int warp = static_cast<int>(threadIdx.x) / cuda::warp_size;
+  const int first = ell.long_groups + (block * warps + warp) * at_once;
+  if (first >= ell.groups) return cuda::await_before();
+  int of_group[at_once];
+  std::int32_t group_row[at_once];
+  LaneColumns<entries> of_lane[at_once];
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) {
+    // Behind the last group that one again, which stores nothing.
+    const int group = min(first + i, ell.groups - 1);
+    of_group[i] = load_stream(ell.row_of_lane + std::int64_t{group} * group_lanes + lane, ell.policy);
+    group_row[i] = load_stream(ell.group_rows + group, ell.policy);
+    of_lane[i].load(columns, group, lane, ell.policy);
+    if (group < first + i) of_group[i] = no_row;
+  }
   cuda::await_before();
   values.open(ell.policy);
-  T sum = of_lane.sum(values, ell.x);
-  const bool begins = begins_row(of_group, lane);
-  // Where every row has a single lane there is nothing to add.
-  if (!__all_sync(cuda::all_lanes, begins)) sum = sum_row_lanes(sum, of_group, lane);
-  if (begins && of_group != no_row) ell.store(group_row + of_group, sum);
+  T sum[at_once];
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) sum[i] = of_lane[i].sum(values, ell.x);
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) {
+    const bool begins = begins_row(of_group[i], lane);
+    // Where every row has a single lane there is nothing to add.
+    if (!__all_sync(cuda::all_lanes, begins)) sum[i] = sum_row_lanes(sum[i], of_group[i], lane);
+    if (begins && of_group[i] != no_row) ell.store(group_row[i] + of_group[i], sum[i]);
+  }
 }
 
 }  // namespace
@@ -352,8 +372,7 @@ Fit store(const CsrView<T>& matrix, PackedEll<T>& ell, Place place, Stream strea
 template <class T>
 void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream) {
   const auto long_block_count = static_cast<std::int64_t>(ell.long_blocks.size());
-  const std::int64_t warps = ell.layout.warps();
-  const auto blocks = long_block_count + (ell.groups - ell.long_groups() + warps - 1) / warps;
+  const auto short_groups = ell.groups - ell.long_groups();
   const auto policy = policy_for<T>(ell.bytes(), ell.rows, ell.cols);
   const auto launch = [&](PartSumsView<T> parts) {
     const View<T> view{.x = x,
@@ -368,14 +387,23 @@ void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream
                        .long_block_count = static_cast<int>(long_block_count),
                        .long_blocks = ell.long_blocks.data(),
                        .parts = parts};
-    dispatch<2, 4, 8>(ell.layout.entries, [&](auto entries) {
+    const auto launch_kernel = [&](auto entries, auto at_once) {
+      const auto groups_of_block = std::int64_t{ell.layout.warps()} * at_once();
+      const auto blocks = long_block_count + (short_groups + groups_of_block - 1) / groups_of_block;
       with_columns(ell.columns, [&](auto columns) {
         with_values(ell.values, [&](auto values) {
-          cuda::launch_early(multiply_kernel<entries(), T, decltype(columns), decltype(values)>,
+          cuda::launch_early(multiply_kernel<entries(), at_once(), T, decltype(columns), decltype(values)>,
                              cuda::grid_for(blocks * ell.layout.block, ell.layout.block), ell.layout.block, 0, stream,
                              view, columns, values);
         });
       });
+    };
+    dispatch<2, 4, 8>(ell.layout.entries, [&](auto entries) {
+      // Of two slots a lane, one group is too little for a warp to have under way.
+      if constexpr (entries() == 2) {
+        if (short_groups >= many_groups) return launch_kernel(entries, std::integral_constant<int, 2>{});
+      }
+      launch_kernel(entries, std::integral_constant<int, 1>{});
     });
   };
   if (!ell.parts) return launch({nullptr, nullptr});
