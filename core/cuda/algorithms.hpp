@@ -1,5 +1,6 @@
-// Scans, sorts and reductions on the device, compiled once here so that a format's kernels compile fast. All run in
-// the order of the stream and take their scratch memory from the pool.
+// Scans, sorts and reductions on the device, compiled once here so that a format's kernels compile fast, in a file for
+// each: CUDA loads all kernels of a file before the first of them runs. All run in the order of the stream and take
+// their scratch memory from the pool.
 #pragma once
 
 #include <cstdint>

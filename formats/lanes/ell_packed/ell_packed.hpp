@@ -191,6 +191,10 @@ template <class T>
 Fit store(const CsrView<T>& matrix, PackedEll<T>& ell, Place place, Stream stream);
 template <class T>
 void multiply(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream);
+/// For so many slots a lane. Each in a file of its own, as fill and store are for float and for double: CUDA loads all
+/// kernels of a file before the first of them runs, and whose products are tuned beside them waits for it.
+template <int entries, class T>
+void multiply_entries(const PackedEll<T>& ell, T alpha, const T* x, T beta, T* y, Stream stream);
 }  // namespace device
 
 }  // namespace autospmv::formats::ell_packed

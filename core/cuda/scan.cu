@@ -1,0 +1,54 @@
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
+#include "core/cuda/cub_scratch.cuh"
+
+namespace autospmv::cuda {
+
+namespace {
+
+// The longest that a block of threads scans about as fast as a device does that has to be told of its scratch first.
+constexpr std::int64_t most_of_block_scan = 1 << 14;
+constexpr int block_scan_threads = 1024;
+constexpr int block_scan_items = 4;
+
+template <class V>
+__global__ void __launch_bounds__(block_scan_threads) block_scan_kernel(const V* in, V* out, std::int64_t size) {
+  using BlockScan = cub::BlockScan<V, block_scan_threads>;
+  __shared__ typename BlockScan::TempStorage scratch;
+  V before = 0;
+  for (std::int64_t first = 0; first < size; first += block_scan_threads * block_scan_items) {
+    const auto mine = first + static_cast<std::int64_t>(threadIdx.x) * block_scan_items;
+    V items[block_scan_items];
+#pragma unroll
+    for (int i = 0; i < block_scan_items; ++i) items[i] = mine + i < size ? in[mine + i] : V{0};
+    V total = 0;
+    BlockScan(scratch).ExclusiveSum(items, items, total);
+#pragma unroll
+    for (int i = 0; i < block_scan_items; ++i) {
+      if (mine + i < size) out[mine + i] = before + items[i];
+    }
+    before += total;
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+template <class V>
+void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream) {
+  if (size <= most_of_block_scan) {
+    block_scan_kernel<<<1, block_scan_threads, 0, stream.handle>>>(in, out, size);
+    return check_launch();
+  }
+  with_scratch(place, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(scratch, bytes, in, out, size, stream.handle);
+  });
+}
+
+template void exclusive_scan(const std::int32_t*, std::int32_t*, std::int64_t, Place, Stream);
+template void exclusive_scan(const std::int64_t*, std::int64_t*, std::int64_t, Place, Stream);
+
+}  // namespace autospmv::cuda
