@@ -149,7 +149,6 @@ Steps Online<T>::work() {
     auto measured = plain.record.measurement;
     measured.setup_seconds = task_.setup_seconds;
     operators_.note(plain, measured);
-    best_total_ = total_seconds(measured, task_.limits);
     const auto& costs = StepCosts::of(place_.backend);
     if (on_host()) {
       co_await Affordable{*this, price(costs.plain_loop)};
@@ -161,7 +160,8 @@ Steps Online<T>::work() {
     const bool is_other = winner && winner->candidate != plain.record.candidate;
     // Of some trials only, the best is a candidate as others are, and the first to be tried.
     std::optional<Prospect> remembered;
-    if (is_other && !known_.complete && total_seconds(winner->measurement, task_.limits) < best_total_) {
+    if (is_other && !known_.complete &&
+        total_seconds(winner->measurement, task_.limits) < total_seconds(measured, task_.limits)) {
       remembered = tried_prospect<T>(*winner, device_);
     }
     if (is_other && known_.complete) {
@@ -370,8 +370,7 @@ void Online<T>::verify_first() {
     verification_ = builder_.verify(first.op->current(), trial);
   }
   operators_.note(first, trial);
-  // Whatever passes is better than what does not.
-  if (trial.outcome != Outcome::passed) best_total_ = std::numeric_limits<double>::infinity();
+  best_passes_ = trial.outcome == Outcome::passed;
   judge(first);
 }
 
@@ -431,7 +430,6 @@ void Online<T>::time_best_anew() {
   if (!ratio) return;
   const auto& best = operators_.best().record;
   if (still_plain_) set_plain(best.measurement.warm.median);
-  if (best.measurement.outcome == Outcome::passed) best_total_ = total_seconds(best.measurement, task_.limits);
   for (auto& record : records_) {
     auto& warm = record.measurement.warm;
     for (auto* seconds : {&warm.median, &warm.low_quartile, &warm.high_quartile}) *seconds *= *ratio;
@@ -463,9 +461,9 @@ void Online<T>::judge(Contender<T>& contender) {
 
 template <class T>
 bool Online<T>::adopt_if_best(Contender<T>& contender) {
-  const double total = total_seconds(contender.record.measurement, task_.limits);
-  if (!(total < best_total_)) return false;
-  best_total_ = total;
+  // What it took to convert is spent, whichever is used from now on. And what passes is better than what does not.
+  if (best_passes_ && !(contender.record.measurement.warm.median < operators_.best_seconds())) return false;
+  best_passes_ = true;
   still_plain_ = still_plain_ && &contender == &operators_.best();
   earn();
   operators_.adopt(contender);

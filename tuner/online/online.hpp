@@ -217,7 +217,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Known known_;
   std::optional<Features> features_;  // of the matrix, until they have been predicted from
   std::vector<TrialRecord> records_;
-  double best_total_ = std::numeric_limits<double>::infinity();
+  bool best_passes_ = true;  // as far as is known
   bool still_plain_ = true;  // the best is the first
   bool left_out_ = false;    // a candidate, by a limit that other tunings may not have, or for want of memory
   bool recorded_ = false;

@@ -25,6 +25,7 @@ enum class Fault {
   throws,
   throws_when_used,
   slow_at_first,
+  slow,
   wanders
 };
 
@@ -37,6 +38,7 @@ class FaultyOperator final : public Operator<double> {
     // The verification is the first.
     if (fault_ == Fault::throws_when_used && ++products_ > 3) throw DeviceError("broken");
     if (fault_ == Fault::wanders) move_on();
+    if (fault_ == Fault::slow) wait_for(std::chrono::milliseconds(1));
     const auto* row_ptr = std::get<0>(matrix_.row_ptr);
     for (std::int64_t row = 0; row < matrix_.rows; ++row) {
       double sum = 0;
@@ -55,11 +57,15 @@ class FaultyOperator final : public Operator<double> {
   [[nodiscard]] std::int64_t bytes() const override { return 0; }
 
  private:
-  // To the other of two processors, if there are two. It takes long enough for a sample of its own.
-  void move_on() const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+  static void wait_for(std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) {
     }
+  }
+
+  // To the other of two processors, if there are two. It takes long enough for a sample of its own.
+  void move_on() const {
+    wait_for(std::chrono::milliseconds(10));
     cpu_set_t processor;
     CPU_ZERO(&processor);
     CPU_SET(static_cast<std::size_t>(++products_ % 2), &processor);

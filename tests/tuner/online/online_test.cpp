@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -358,54 +362,92 @@ TEST_P(Online, ATimeLimitEndsIt) {
   EXPECT_LE(service_of(context).database().trials(key_of(matrix, context)).size(), 1U) << "the plan that there is";
 }
 
-TEST(OnlineCandidate, DoesNotServeWhereItIsWrong) {
-  auto options = testing::host_options();
-  options.effort = Effort::online;
-  options.limits.expected_calls = 1'000'000'000;  // so that all candidates pay
-  const Context context(options);
-  const auto matrix = testing::make_matrix<double>("gen:pde:8");
-  const auto view = data_of(matrix).on({});
-  const testing::FaultyFormat right(testing::Fault::none);
-  const testing::FaultyFormat wrong(testing::Fault::unwritten_row);
-  const testing::FaultyFormat broken(testing::Fault::throws_when_used);
-  std::vector<Prospect> prospects(4);
-  prospects[0].candidate = {"wrong", {}};
-  prospects[1].candidate = {"right", {}};
-  prospects[2].candidate = {"missing", {}};
-  prospects[3].candidate = {"broken", {}};
-  for (auto& prospect : prospects) prospect.prediction.seconds = 1e-6;
-  OnlineTask<double> task{
-      .matrix = detail::Access::state_of(matrix)->data,
-      .limits = context.limits(),
-      .key = key_of(matrix, context),
-      .described = {"", matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), {}},
-      .prospects = prospects,
-      .setup_seconds = 1e6,  // anything else is better
-      .formats = [&](std::string_view name) -> const Format<double>* {
-        return name == "wrong" ? &wrong : name == "right" ? &right : name == "broken" ? &broken : nullptr;
-      },
-      .catalogue = {}};
-  auto first = std::make_unique<LiveOperator<double>>(
-      std::make_unique<testing::FaultyOperator>(view, testing::Fault::none), Place{}, nullptr);
-  const auto tuning = std::make_shared<autospmv::Online<double>>(
-      shared_service_of(context), std::move(task), TrialRecord{{"first", {}}, 1, true, {}}, std::move(first));
-  auto& online = *tuning;
-  online.begin();
-  const std::vector<double> x(static_cast<std::size_t>(matrix.cols()), 1.5);
-  while (!online.settled()) {
-    std::vector<double> y(x.size(), -1.0);
-    online.apply(1.0, x.data(), 0.0, y.data(), {});
-    ASSERT_TRUE(testing::is_product(matrix, 1.0, x, 0.0, y, y));
-  }
-  EXPECT_EQ(online.choice().candidate.format, "right");
-  std::vector<Outcome> outcomes;
-  for (const auto& name : {"first", "right", "wrong", "missing", "broken"}) {
-    for (const auto& trial : service_of(context).database().trials(key_of(matrix, context))) {
-      if (trial.candidate.format == name) outcomes.push_back(trial.measurement.outcome);
+using Formats = std::map<std::string, testing::FaultyFormat, std::less<>>;
+
+// Beside a first operator whose products take a millisecond each, far longer than any of the formats'.
+class OnlineCandidate : public ::testing::Test {
+ protected:
+  OnlineCandidate(std::int64_t expected_calls = 1'000'000'000) : context_(options(expected_calls)) {}
+
+  // Ends with the choice.
+  std::string tune(const std::vector<std::string>& names, const Formats& formats) {
+    const auto view = data_of(matrix_).on({});
+    std::vector<Prospect> prospects(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      prospects[i].candidate = {names[i], {}};
+      prospects[i].prediction.seconds = 1e-6;
     }
+    OnlineTask<double> task{.matrix = detail::Access::state_of(matrix_)->data,
+                            .limits = context_.limits(),
+                            .key = key_of(matrix_, context_),
+                            .described = {"", matrix_.rows(), matrix_.cols(), matrix_.nnz(), view.bytes(), {}},
+                            .prospects = prospects,
+                            .setup_seconds = 0,
+                            .formats = [&](std::string_view name) -> const Format<double>* {
+                              const auto at = formats.find(name);
+                              return at == formats.end() ? nullptr : &at->second;
+                            },
+                            .catalogue = {}};
+    auto first = std::make_unique<LiveOperator<double>>(
+        std::make_unique<testing::FaultyOperator>(view, testing::Fault::slow), Place{}, nullptr);
+    const auto tuning = std::make_shared<autospmv::Online<double>>(
+        shared_service_of(context_), std::move(task), TrialRecord{{"first", {}}, 1, true, {}}, std::move(first));
+    tuning->begin();
+    const std::vector<double> x(static_cast<std::size_t>(matrix_.cols()), 1.5);
+    bool right = true;
+    while (!tuning->settled()) {
+      std::vector<double> y(x.size(), -1.0);
+      tuning->apply(1.0, x.data(), 0.0, y.data(), {});
+      right = right && testing::is_product(matrix_, 1.0, x, 0.0, y, y);
+    }
+    EXPECT_TRUE(right);
+    return tuning->choice().candidate.format;
   }
+
+  [[nodiscard]] Measurement trial_of(std::string_view name) const {
+    for (const auto& trial : service_of(context_).database().trials(key_of(matrix_, context_))) {
+      if (trial.candidate.format == name) return trial.measurement;
+    }
+    ADD_FAILURE() << name << " was not tried";
+    return {};
+  }
+
+ private:
+  static ContextOptions options(std::int64_t expected_calls) {
+    auto options = testing::host_options();
+    options.effort = Effort::online;
+    options.limits.expected_calls = expected_calls;
+    return options;
+  }
+
+  Matrix<double> matrix_ = testing::make_matrix<double>("gen:pde:8");
+  Context context_;
+};
+
+TEST_F(OnlineCandidate, DoesNotServeWhereItIsWrong) {
+  Formats formats;
+  formats.try_emplace("right", testing::Fault::none);
+  formats.try_emplace("wrong", testing::Fault::unwritten_row);
+  formats.try_emplace("broken", testing::Fault::throws_when_used);
+  // The right one at last: beside the others are products that take long, so that none is dropped for being slower.
+  EXPECT_EQ(tune({"wrong", "missing", "broken", "right"}, formats), "right");
+  std::vector<Outcome> outcomes;
+  for (const auto& name : {"first", "right", "wrong", "missing", "broken"}) outcomes.push_back(trial_of(name).outcome);
   EXPECT_EQ(outcomes,
             (std::vector{Outcome::passed, Outcome::passed, Outcome::wrong_answer, Outcome::failed, Outcome::failed}));
+}
+
+// Of ten products that each save less than a millisecond, none pays for a conversion of 50 ms; but that is spent.
+class OnlineConversion : public OnlineCandidate {
+ protected:
+  OnlineConversion() : OnlineCandidate(10) {}
+};
+
+TEST_F(OnlineConversion, ServesOnceItIsThere) {
+  Formats formats;
+  formats.try_emplace("late", testing::Fault::slow_at_first);
+  EXPECT_EQ(tune({"late"}, formats), "late");
+  EXPECT_GT(trial_of("late").setup_seconds, 0.02);
 }
 
 }  // namespace
