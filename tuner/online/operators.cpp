@@ -6,9 +6,9 @@
 
 #include "core/error.hpp"
 #include "core/uncopied.hpp"
-#include "tuner/measure/clock.hpp"
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/meter.hpp"
+#include "tuner/online/step_prices.hpp"
 
 namespace autospmv {
 
@@ -77,6 +77,7 @@ class Operators<T>::Product : Uncopied {
   void watch_beside() {
     constexpr int one_in = 8;
     auto& beside = operators_.beside_;
+    if (operators_.unwatched_ == 0) operators_.unwatched_since_ = Clock::now();
     if (++operators_.unwatched_ % one_in != 0 || beside.watch == nullptr || beside.state != TimedCall::State::idle) {
       return;
     }
@@ -402,8 +403,8 @@ void Operators<T>::note_slowing() {
     unwatched_ = 0;  // nobody knows what it takes alone
     return;
   }
-  const double slowing = std::max(0.0, beside_.watch->seconds() - best_seconds());
-  slowing_ += slowing * static_cast<double>(std::exchange(unwatched_, 0));
+  slowing_ += slowing_of(std::exchange(unwatched_, 0), beside_.watch->seconds(), best_seconds(),
+                         seconds_since(unwatched_since_));
 }
 
 template <class T>

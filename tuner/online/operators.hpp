@@ -14,6 +14,7 @@
 #include "core/machine/device.hpp"
 #include "core/trial.hpp"
 #include "tuner/measure/caller_stream.hpp"
+#include "tuner/measure/clock.hpp"
 #include "tuner/online/live_operator.hpp"
 #include "tuner/online/stream_uses.hpp"
 
@@ -153,9 +154,10 @@ class Operators {
   std::size_t lately_count_ = 0;
   TimedCall beside_;            // a product beside a step, on a device
   std::int64_t unwatched_ = 0;  // products beside steps, since the last of those
-  double slowing_ = 0;          // seconds that they took longer
-  std::int64_t products_ = 0;   // that used the best
-  std::int64_t wake_in_ = -1;   // products from now; below 0: never
+  Clock::time_point unwatched_since_;
+  double slowing_ = 0;         // seconds that they took longer
+  std::int64_t products_ = 0;  // that used the best
+  std::int64_t wake_in_ = -1;  // products from now; below 0: never
   bool step_runs_ = false;
   bool awaited_ = false;  // the end of the trial
   bool other_values_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/machine/device.hpp"
 #include "tuner/search/search.hpp"
@@ -34,6 +35,16 @@ struct StepCosts {
     return backend == Backend::host ? host : device;
   }
 };
+
+/// Seconds by which a step has slowed so many products down, of which one took `watched` where it takes `alone`: each
+/// as much as that one, but all together no more than the time that has passed leaves. That may be less than they take,
+/// where the caller does not wait for them: then they have not all run.
+inline double slowing_of(std::int64_t products, double watched, double alone, double passed) {
+  const double each = std::max(0.0, watched - alone);
+  const double all = static_cast<double>(products) * alone;
+  const double most = passed > all ? passed - all : passed;
+  return std::min(static_cast<double>(products) * each, std::max(each, most));
+}
 
 /// On the host the caller waits for every step. On a device steps run beside his products, which they slow down: a
 /// share of what they take themselves, for most of it they wait.

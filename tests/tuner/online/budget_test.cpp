@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <random>
 
+#include "tuner/online/step_prices.hpp"
+
 namespace autospmv {
 namespace {
 
@@ -68,6 +70,17 @@ TEST(Budget, SaysAfterHowManyProductsSomethingMayBePaid) {
       EXPECT_GE(budget.left(), cost * plain * (1 - 1e-9)) << cost;
     }
   }
+}
+
+TEST(StepPrices, AProductStandsForOthersAsLongAsTimeAllows) {
+  constexpr double alone = 20e-6;
+  constexpr double watched = 70e-6;
+  EXPECT_DOUBLE_EQ(slowing_of(8, alone, alone, 8 * alone), 0) << "not slowed down";
+  EXPECT_DOUBLE_EQ(slowing_of(8, alone / 2, alone, 8 * alone), 0) << "faster than it was";
+  EXPECT_DOUBLE_EQ(slowing_of(8, watched, alone, 1e-3), 8 * (watched - alone));
+  EXPECT_DOUBLE_EQ(slowing_of(100, watched, alone, 3e-3), 3e-3 - 100 * alone) << "only some were";
+  EXPECT_DOUBLE_EQ(slowing_of(1, watched, alone, 25e-6), watched - alone) << "it was watched";
+  EXPECT_DOUBLE_EQ(slowing_of(1000, watched, alone, 4e-3), 4e-3) << "most have not run yet";
 }
 
 // Pieces of work whose price is known to a tenth, candidates faster and slower than plain CSR: at every number of
