@@ -20,6 +20,10 @@ namespace autospmv::formats::bsr::device {
 template <class T>
 void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
               Stream stream);
+/// For blocks of c columns. Each in a file of its own: CUDA loads all kernels of a file before the first of them runs.
+template <int c, class T>
+void multiply_columns(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, const T* x, T beta, T* y,
+                      Stream stream);
 
 }  // namespace autospmv::formats::bsr::device
 
