@@ -9,7 +9,8 @@
 // Nothing has to be looked up before columns are loaded: where a group's slots lie follows from its number. All loads
 // of a lane are under way together, rows that are neighbours meet in the same caches, and no lane waits for a longer
 // one. That costs slots: the last lanes of rows are not full, and a row for which a group has too few lanes left begins
-// the next one. Two slots of a lane lie side by side and are loaded as one.
+// the next one. Two slots of a lane lie side by side and are loaded as one. A warp takes a group, or, where lanes have
+// two slots and there are many groups, two at once.
 //
 // Longer rows than a group holds come first, dealt out among the lanes of several groups: rows of a few groups are
 // packed into blocks of threads, which add them up in shared memory; longer ones have a block for themselves, whose
