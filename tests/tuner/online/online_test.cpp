@@ -367,7 +367,7 @@ using Formats = std::map<std::string, testing::FaultyFormat, std::less<>>;
 // Beside a first operator whose products take a millisecond each, far longer than any of the formats'.
 class OnlineCandidate : public ::testing::Test {
  protected:
-  OnlineCandidate(std::int64_t expected_calls = 1'000'000'000) : context_(options(expected_calls)) {}
+  explicit OnlineCandidate(std::int64_t expected_calls = 1'000'000'000) : context_(options(expected_calls)) {}
 
   // Ends with the choice.
   std::string tune(const std::vector<std::string>& names, const Formats& formats) {
