@@ -27,8 +27,4 @@ class AnyOffsets {
   const std::int64_t* wide_ = nullptr;
 };
 
-AUTOSPMV_HD inline std::int64_t row_length(const AnyOffsets& offsets, std::int64_t row) {
-  return offsets[row + 1] - offsets[row];
-}
-
 }  // namespace autospmv::formats

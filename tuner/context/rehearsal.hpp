@@ -15,7 +15,7 @@ template <class T>
 void rehearse(const Device& device) noexcept;
 
 /// The same for some candidates of the format that is the fastest most often, one at a time: its first conversion in a
-/// process takes ten times as long as those after it.
+/// process takes several times as long as those after it.
 inline constexpr std::size_t rehearsed_candidates = 8;
 template <class T>
 Candidate rehearsed_candidate(std::size_t which);

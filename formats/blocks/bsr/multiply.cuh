@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
 #include "formats/blocks/bsr/bsr.hpp"

@@ -6,7 +6,6 @@
 #include "core/cuda/threads.cuh"
 #include "formats/common/any_offsets.hpp"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/common/kernels/kernel.cuh"
 #include "formats/lanes/device.cuh"
 #include "formats/lanes/ell_packed/ell_packed.hpp"
 

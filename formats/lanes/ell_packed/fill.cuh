@@ -1,15 +1,11 @@
 // How a matrix is written to the slots.
 #pragma once
 
-#include <algorithm>
-
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/any_offsets.hpp"
 #include "formats/common/encoding/writers.cuh"
-#include "formats/common/kernels/dispatch.hpp"
-#include "formats/common/kernels/kernel.cuh"
 #include "formats/lanes/device.cuh"
 #include "formats/lanes/ell_packed/ell_packed.hpp"
 
@@ -30,7 +26,7 @@ __global__ void fill_kernel(CsrView<T> matrix, AnyOffsets offsets, Layout layout
   const int of_group = row_of_lane[group * group_lanes + lane];
   const auto lanes = lanes_of_row(of_group, lane);
   const auto row = of_group == no_row ? -1 : group_rows[group] + of_group;
-  const std::int64_t source = row < 0 ? 0 : static_cast<std::int64_t>(offsets[row]);
+  const std::int64_t source = row < 0 ? 0 : offsets[row];
   const std::int64_t length = row < 0 ? 0 : row_length(offsets, row);
   Deal deal{.count = lanes.count()};
   if (row >= 0 && group < long_groups) deal = Deal::of_long_row(layout, length, part_of_group[group]);

@@ -1,7 +1,6 @@
 // The product, for each number of slots a lane.
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
 #include "core/cuda/early.cuh"
