@@ -44,7 +44,7 @@ struct DiagonalLayout {
   std::int64_t hack = 0;  ///< rows, a multiple of hack_unit up to largest_hack; 0: all of them
   /// CUDA: rows a thread. With 1, an element of x is read where there is a nonzero, or for every slot if most have
   /// one; with 2 and 4, values are read 16 bytes at a time and elements of x that the next diagonal needs too stay in
-  /// registers.
+  /// registers. Constant diagonals: 1 to 8, whose words of bits are read at once; rows * hack_unit divides the hack.
   int rows = 1;
   int block = 256;  ///< CUDA: threads a block
 };

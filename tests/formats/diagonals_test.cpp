@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "core/verify/random.hpp"
 #include "core/verify/reference.hpp"
 #include "features/features.hpp"
+#include "formats/diagonals/hdia/constants.hpp"
 #include "formats/format.hpp"
 #include "io/generators.hpp"
 #include "tests/formats/scenarios.hpp"
@@ -264,6 +267,14 @@ HostCsr<T> five_points(std::int64_t n, T main) {
   return source;
 }
 
+// With as many rows a thread as are part of a hack, where that is a parameter.
+template <class T>
+Result<std::unique_ptr<Operator<T>>> build_constants(const Matrix<T>& matrix, const Device& device, std::int64_t hack) {
+  Params set{{"constants", 1}, {"hack", hack}};
+  if (device.backend == Backend::cuda) set.set("rows", std::gcd(hack / formats::hdia::word_rows, std::int64_t{8}));
+  return build<T>("hdia", matrix, device, set);
+}
+
 template <class T>
 class ConstantDiagonals : public ::testing::Test {};
 TYPED_TEST_SUITE(ConstantDiagonals, Values);
@@ -273,9 +284,9 @@ TYPED_TEST(ConstantDiagonals, TakeHardlyAnyMemory) {
   for (const std::int64_t n : {1, 5, 31, 32, 33, 100}) {
     const auto matrix = matrix_of(five_points<T>(n, T{4}));
     for (const auto& device : devices()) {
-      for (const std::int64_t hack : {32, 96, 1024}) {
+      for (const std::int64_t hack : {32, 64, 96, 128, 1024}) {
         SCOPED_TRACE(std::to_string(n) + ", hacks of " + std::to_string(hack));
-        const auto built = build<T>("hdia", matrix, device, {{"constants", 1}, {"hack", hack}});
+        const auto built = build_constants<T>(matrix, device, hack);
         ASSERT_TRUE(built.admitted()) << built.reason();
         expect_product(**built, matrix, device);
         // A value, an offset twice, a number and a bit a row.
@@ -298,13 +309,32 @@ TYPED_TEST(ConstantDiagonals, LieBesideOthersInFull) {
   for (const auto& device : devices()) {
     SCOPED_TRACE(name_of(device.backend));
     auto matrix = matrix_of(source);
-    const auto built = build<T>("hdia", matrix, device, {{"constants", 1}, {"hack", 64}});
+    const auto built = build_constants<T>(matrix, device, 64);
     ASSERT_TRUE(built.admitted()) << built.reason();
     expect_product(**built, matrix, device);
     auto values = source.values;
     for (auto& value : values) value *= -3;
     EXPECT_TRUE(update(**built, matrix, values, device));
     expect_product(**built, matrix, device);
+  }
+}
+
+TYPED_TEST(ConstantDiagonals, MakeNothingOfWhatIsNotThere) {
+  using T = TypeParam;
+  auto source = five_points<T>(40, T{4});
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    for (auto k = source.row_ptr[row]; k < source.row_ptr[row + 1]; ++k) {
+      if (source.col_idx[k] == row + 1) source.values[k] = std::numeric_limits<T>::infinity();
+    }
+  }
+  const auto matrix = matrix_of(source);
+  for (const auto& device : devices()) {
+    for (const std::int64_t hack : {32, 64, 128}) {
+      SCOPED_TRACE(std::string(name_of(device.backend)) + ", hacks of " + std::to_string(hack));
+      const auto built = build_constants<T>(matrix, device, hack);
+      ASSERT_TRUE(built.admitted()) << built.reason();
+      expect_product(**built, matrix, device);
+    }
   }
 }
 
@@ -321,9 +351,27 @@ TYPED_TEST(ConstantDiagonals, TakeOnlyValuesThatAreConstantStill) {
     auto values = five_points<T>(50, T{4}).values;
     values[values.size() / 2] = T{7};
     EXPECT_FALSE(update(**built, matrix, values, device));
+    EXPECT_FALSE(update(**built, matrix, five_points<T>(50, std::numeric_limits<T>::infinity()).values, device));
     EXPECT_TRUE(update(**built, matrix, five_points<T>(50, T{5}).values, device));
     expect_product(**built, matrix, device);
   }
+}
+
+TEST(RowsOfAThread, AreRefusedWhereNoKernelTakesThem) {
+  const auto matrix = matrix_of(five_points<double>(40, 4));
+  const auto device = described_gpu();
+  const auto features = extract_features(data_of(matrix).on(host_device()), host_device());
+  const auto* hdia = find_format<double>("hdia");
+  const auto reason = [&](std::int64_t constants, std::int64_t hack, std::int64_t rows) -> std::string {
+    const Params params{{"block", 128}, {"constants", constants}, {"hack", hack}, {"rows", rows}};
+    const auto cost = hdia->predict(features, params, device);
+    return cost.admitted() ? "" : cost.reason();
+  };
+  EXPECT_EQ(reason(1, 256, 8), "");
+  EXPECT_EQ(reason(1, 96, 1), "");
+  EXPECT_EQ(reason(1, 96, 2), "rows: 2 times 32 do not divide a hack of 96");
+  EXPECT_EQ(reason(0, 96, 4), "");
+  EXPECT_EQ(reason(0, 256, 8), "rows: at most 4 where diagonals are in full");
 }
 
 TEST(ConstantDiagonalsOfSeveralValues, AreRefused) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -27,7 +28,7 @@ T common_value(const T* slots, std::int64_t count, bool& constant) {
   for (std::int64_t i = 0; i < count; ++i) {
     others += static_cast<int>(!is_absent(slots[i])) * static_cast<int>(pattern_of(slots[i]) != pattern);
   }
-  const bool alike = others == 0;
+  const bool alike = others == 0 && std::isfinite(*first);
   constant = constant && alike;
   return alike ? *first : T{0};
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/cuda/algorithms.hpp"
@@ -35,7 +36,7 @@ struct CommonValue {
     if (bits == 0) return bits;
     if (!found) value = __shfl_sync(all_lanes, slot, __ffs(static_cast<int>(bits)) - 1);
     found = true;
-    const bool differs = !is_absent(slot) && pattern_of(slot) != pattern_of(value);
+    const bool differs = !is_absent(slot) && (pattern_of(slot) != pattern_of(value) || !isfinite(slot));
     constant = constant && __any_sync(all_lanes, static_cast<int>(differs)) == 0;
     return bits;
   }
@@ -95,61 +96,86 @@ __device__ __forceinline__ HackDiagonal<T> load_diagonal(const HackDiagonal<T>* 
   return diagonal;
 }
 
-// The rows of a thread lie in one hack and share a word. Elements of x are asked for before it is known whether there
-// is a nonzero to multiply them: nearly always there is.
+// Diagonals whose loads are under way together: the fewer, the more rows a thread has loads of anyway.
+constexpr int diagonals_in_flight(int rows_of_thread) { return std::max(1, 8 / rows_of_thread); }
+
+// A diagonal at the rows of a warp.
+template <int Rows, class T>
+struct Run {
+  HackDiagonal<T> diagonal{.constant = 0, .offset = 0, .full = -1};
+  std::uint32_t bits[Rows] = {};
+
+  __device__ __forceinline__ void load(const HackDiagonal<T>* diagonal_at, const std::uint32_t* bits_at) {
+    diagonal = load_diagonal(diagonal_at);
+    load_neighbours(bits_at, bits, [](const auto* word) { return load_x(word); });
+  }
+
+  [[nodiscard]] __device__ __forceinline__ bool in_full() const { return diagonal.full >= 0; }
+
+  // Where there is a nonzero, and nowhere else: that is known as soon as the offset is. Of the others, 0.
+  __device__ __forceinline__ void load_elements(const T* x_at_row, std::uint32_t lane_bit, T (&element)[Rows]) const {
+    const T* at = x_at_row + diagonal.offset;
+    // Computed once, not anew for each load under its condition.
+    asm("" : "+l"(at));
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) element[r] = (bits[r] & lane_bit) != 0 ? load_x(at + r * word_rows) : T{0};
+  }
+};
+
+// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
 template <int Rows, class T>
 __global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alpha, const T* x, T beta,
                                 T* __restrict__ y) {
-  constexpr int in_flight = Rows == 4 ? 4 : 8;
-  const auto row = cuda::global_thread() * Rows;
-  if (row >= view.rows) return cuda::await_before();
+  constexpr int in_flight = diagonals_in_flight(Rows);
+  const auto first_row = cuda::global_thread() / warp_size * (Rows * word_rows);
+  if (first_row >= view.rows) return cuda::await_before();
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const auto lane_bit = std::uint32_t{1} << lane;
   // Both fit into 32 bits, in which a division is cheap.
-  const std::int64_t h = static_cast<std::uint32_t>(row) / static_cast<std::uint32_t>(view.hack);
-  const std::int64_t within = row - h * view.hack;
-  const std::int64_t hack_words = view.hack / word_rows;
-  const int bit = static_cast<int>(row % word_rows);
-  const PlainSlots<T> slots{view.slots, policy};
-  T sum[Rows] = {};
+  const auto h = static_cast<std::uint32_t>(first_row) / static_cast<std::uint32_t>(view.hack);
+  const auto within = static_cast<int>(first_row - h * view.hack);
+  const auto hack_words = static_cast<int>(view.hack / word_rows);
+  const auto row = first_row + lane;
+  const T* const x_at_row = x + row;
   const std::int32_t last = __ldg(view.first + h + 1);
   const std::int32_t begin = __ldg(view.first + h);
   cuda::await_before();
-  for (std::int64_t first = begin; first < last; first += in_flight) {
-    HackDiagonal<T> diagonal[in_flight] = {};
-    std::uint32_t bits[in_flight];
+  const HackDiagonal<T>* const diagonals = view.diagonals + begin;
+  const std::uint32_t* const words = view.words + std::int64_t{begin} * hack_words + within / word_rows;
+  const int count = last - begin;
+  T sum[Rows] = {};
+  bool some_full = false;
+  for (int first = 0; first < count; first += in_flight) {
+    Run<Rows, T> run[in_flight];
     T element[in_flight][Rows];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      bits[u] = 0;
-      if (first + u < last) {
-        diagonal[u] = load_diagonal(view.diagonals + first + u);
-        bits[u] = __ldg(view.words + (first + u) * hack_words + within / word_rows) >> bit;
-      }
+      if (first + u < count) run[u].load(diagonals + first + u, words + (first + u) * hack_words);
     }
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const auto column = static_cast<std::uint64_t>(row + r + diagonal[u].offset);
-        const bool there = first + u < last && column < static_cast<std::uint64_t>(view.cols);
-        element[u][r] = there ? load_x(x + column) : T{0};
-      }
+      run[u].load_elements(x_at_row, run[u].in_full() ? 0 : lane_bit, element[u]);
     }
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (first + u >= last) break;
-      T value[Rows];
+      some_full = some_full || run[u].in_full();
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) value[r] = diagonal[u].constant;
-      if (diagonal[u].full >= 0) slots.load(diagonal[u].full * view.hack + within, value);
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        if ((bits[u] >> r & 1U) != 0) sum[r] += value[r] * element[u][r];
-      }
+      for (int r = 0; r < Rows; ++r) sum[r] += run[u].diagonal.constant * element[u][r];
     }
+  }
+  for (int d = some_full ? 0 : count; d < count; ++d) {
+    Run<Rows, T> run;
+    run.load(diagonals + d, words + d * hack_words);
+    if (!run.in_full()) continue;
+    T element[Rows];
+    run.load_elements(x_at_row, lane_bit, element);
+    const T* slots = view.slots + std::int64_t{run.diagonal.full} * view.hack + within + lane;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) sum[r] += load_stream(slots + r * word_rows, policy) * element[r];
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    if (row + r < view.rows) store_row(y, row + r, alpha, sum[r], beta);
+    if (row + r * word_rows < view.rows) store_row(y, row + r * word_rows, alpha, sum[r], beta);
   }
 }
 
@@ -191,10 +217,11 @@ void multiply(const Constants<T>& constants, const DiagonalLayout& layout, T alp
               Stream stream) {
   const auto& places = constants.places;
   const auto policy = policy_for<T>(constants.bytes(), places.rows, places.cols);
-  dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
-    const auto grid = cuda::grid_for((places.rows + rows.value - 1) / rows.value, layout.block);
-    cuda::launch_early(multiply_kernel<rows.value, T>, grid, layout.block, 0, stream, constants.view(), policy, alpha,
-                       x, beta, y);
+  dispatch<1, 2, 4, 8>(layout.rows, [&](auto rows) {
+    constexpr auto rows_of_warp = rows.value * word_rows;
+    const auto warps = (places.rows + rows_of_warp - 1) / rows_of_warp;
+    cuda::launch_early(multiply_kernel<rows.value, T>, cuda::grid_for(warps * warp_size, layout.block), layout.block, 0,
+                       stream, constants.view(), policy, alpha, x, beta, y);
   });
 }
 

@@ -1,5 +1,5 @@
-// Diagonals of which most are constant. A diagonal whose nonzeros within a hack all have one value, as those of a
-// discretised equation with constant coefficients do, is stored as that value and a bit for each row, set where there
+// Diagonals of which most are constant. A diagonal whose nonzeros within a hack all have one finite value, as those of
+// a discretised equation with constant coefficients do, is stored as that value and a bit for each row, set where there
 // is a nonzero; the others keep their slots.
 //
 //   a b . .      diagonals of the hack of four rows       constant  rows     slots

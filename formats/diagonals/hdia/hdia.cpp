@@ -39,6 +39,8 @@ constexpr std::int64_t most_constants = 64;
 // Of the diagonals of such a matrix, those that are not constant within a hack.
 constexpr double expected_full = 0.05;
 
+constexpr std::int64_t most_rows_in_full = 4;
+
 // A slice of 32 rows tells how many diagonals each row adds to those of the first.
 double expected_diagonals(const Features& features, std::int64_t hack) {
   const double fewest = fewest_diagonals(features, hack);
@@ -48,13 +50,25 @@ double expected_diagonals(const Features& features, std::int64_t hack) {
   return std::clamp(features.npr_mean + added * static_cast<double>(hack - 1), fewest, most);
 }
 
+// CUDA: refuses so many rows a thread as there is no kernel for.
+std::optional<Refusal> refuse_rows(const Params& params) {
+  const auto rows = params.find("rows").value_or(1);
+  const auto hack = params["hack"];
+  if (params["constants"] == 0) {
+    if (rows <= most_rows_in_full) return std::nullopt;
+    return Refusal{"rows: at most " + std::to_string(most_rows_in_full) + " where diagonals are in full"};
+  }
+  if (hack % (rows * word_rows) == 0) return std::nullopt;
+  return Refusal{"rows: " + std::to_string(rows) + " times 32 do not divide a hack of " + std::to_string(hack)};
+}
+
 template <class T>
 class Hdia final : public Format<T> {
  public:
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "hdia",
-        .version = 4,
+        .version = 5,
         .summary = "diagonals in hacks of rows, no column indices; constant ones stored as one value",
         .paper =
             "Barbieri, Cardellini, Fanfarillo, Filippone, \"Three storage formats for sparse matrices on GPGPUs\", "
@@ -67,30 +81,33 @@ class Hdia final : public Format<T> {
     const bool may_be_constant = features.distinct_values <= most_constants;
     const auto constants = may_be_constant ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0};
     if (device.backend == Backend::host) return {{"constants", constants}, {"hack", {256, 1024, 64}}};
-    return {{"rows", may_be_constant ? std::vector<std::int64_t>{1, 2, 4} : std::vector<std::int64_t>{1, 2}},
-            {"constants", constants},
-            {"hack", {64, 32, 256, 128}},
-            {"block", {256}}};
+    if (may_be_constant) {
+      return {{"rows", {8, 4, 2, 1}}, {"constants", constants}, {"hack", {256, 128, 64, 32}}, {"block", {128, 256}}};
+    }
+    return {{"rows", {1, 2}}, {"constants", constants}, {"hack", {64, 32, 256, 128}}, {"block", {256}}};
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_offsets(features.rows, features.cols)) return *refusal;
     const auto hack = params["hack"];
+    const bool constants = params["constants"] == 1;
+    if (auto refusal = refuse_rows(params)) return *refusal;
     const std::int64_t hacks = (features.rows + hack - 1) / hack;
     Cost cost;
     const double diagonals = expected_diagonals(features, hack);
     const double all = static_cast<double>(hacks) * diagonals;
-    const bool constants = params["constants"] == 1;
     if (constants && features.distinct_values > distinct_values_cap) return Refusal{"values: too many different ones"};
     cost.storage_bytes = constants ? constants_bytes<T>(features.rows, hack, all, expected_full * all)
                                    : hack_bytes<T>(features.rows, hack, all);
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
-      // Each diagonal says where it lies. With many empty slots, elements of x wait for the values or are read for
-      // nothing, which takes twice as long.
-      const double step = features.npr_mean < full_share * diagonals ? 1.5 : 0.75;
-      cost.walk = walk_of_diagonals(features, diagonals, params["rows"], step);
+      // Each diagonal says where it lies. A constant one takes a thread as long for several rows as for one; values in
+      // full are a step each, and with many empty slots, elements of x wait for them or are read for nothing.
+      const auto rows = params["rows"];
+      const double in_full = features.npr_mean < full_share * diagonals ? 1.5 : 0.75;
+      const double step = constants ? 1.2 / static_cast<double>(rows) : in_full;
+      cost.walk = walk_of_diagonals(features, diagonals, rows, step);
     } else {
       const auto nnz = static_cast<double>(features.nnz);
       // Where slices have more diagonals than are counted, there may be as many as fit.
@@ -104,6 +121,7 @@ class Hdia final : public Format<T> {
   }
 
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
+    if (auto refusal = refuse_rows(params)) return *refusal;
     DiagonalLayout layout;
     layout.hack = params["hack"];
     layout.rows = static_cast<int>(params.find("rows").value_or(1));
@@ -116,7 +134,7 @@ class Hdia final : public Format<T> {
   [[nodiscard]] std::vector<Allowed> allowed(const Device& device) const override {
     std::vector<Allowed> all{{"constants", {0, 1}}, {"hack", {hack_unit, largest_hack}, hack_unit}};
     if (device.backend == Backend::cuda) {
-      all.push_back({"rows", {1, 2, 4}});
+      all.push_back({"rows", {1, 2, 4, 8}});
       all.push_back({"block", {128, 256, 512}});
     }
     return all;
