@@ -45,7 +45,7 @@ class Dia final : public Format<T> {
   [[nodiscard]] const FormatInfo& info() const override {
     static const FormatInfo info{
         .name = "dia",
-        .version = 5,
+        .version = 6,
         .summary = "diagonals and their offsets, no column indices; symmetric ones stored once",
         .paper =
             "Bell, Garland, \"Implementing sparse matrix-vector multiplication on throughput-oriented "
@@ -59,8 +59,7 @@ class Dia final : public Format<T> {
     const bool may_be_symmetric = features.symmetric_pattern && features.sorted_columns;
     const auto symmetric = may_be_symmetric ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
     if (device.backend == Backend::host) return {{"symmetric", symmetric}};
-    const auto rows = sizeof(T) == 4 ? std::vector<std::int64_t>{1, 4, 2} : std::vector<std::int64_t>{1, 2};
-    return {{"block", {256, 128, 512}}, {"rows", rows}, {"symmetric", symmetric}};
+    return {{"block", {256, 128, 512}}, {"rows", {1, 2, 4}}, {"symmetric", symmetric}};
   }
 
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& params, const Device& device) const override {
@@ -76,7 +75,7 @@ class Dia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
-      constexpr double step = 0.5;
+      const double step = symmetric ? 0.2 : 0.5;
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"], step);
     } else {
       cost.work = (symmetric ? 0.19 : 0.08) * cost.bytes / sizeof(T);

@@ -9,72 +9,86 @@ namespace autospmv::formats::dia::device {
 
 namespace {
 
-// Values that are read again by the rows that they belong to as well: they stay in the caches.
-template <class T>
-struct SlotsReadTwice {
-  const T* values;
-
-  template <int Rows>
-  __device__ __forceinline__ void load(std::int64_t slot, T (&value)[Rows]) const {
-    load_neighbours(values + slot, value, [](const auto* word) { return load_x(word); });
-  }
-  __device__ __forceinline__ T load(std::int64_t slot) const { return load_x(values + slot); }
-};
-
-// One stored diagonal at the rows of a thread, and its reflection.
+// One stored diagonal at the rows of a thread, and its reflection. Values stay in the caches for the rows that they
+// belong to as well. Elements of x are asked for with them, before it is known whether there is a nonzero to multiply
+// them: in a matrix that is stored like this, mostly there is.
 template <int Rows, class T>
 struct Pair {
-  std::int64_t offset = 0;
   T above[Rows] = {};
   T below[Rows] = {};
+  T right[Rows] = {};
+  T left[Rows] = {};
 
-  template <class Slots>
-  __device__ __forceinline__ void load(const Slots& upper, const Slots& lower, std::int64_t first_slot,
-                                       std::int64_t row) {
-    upper.load(first_slot + row, above);
-    if (offset == 0) return;
+  // All of the warp's rows have an element of x on both sides, or it has to be asked of each. At the main diagonal, the
+  // reflection is the diagonal itself.
+  template <bool inside>
+  __device__ __forceinline__ void load(const T* upper, const T* lower, const T* x, std::int32_t offset,
+                                       std::int32_t row, std::int32_t rows) {
+    const T* const right_of = x + offset;
+    const T* const left_of = x - offset;
+    const T* const mates = lower - offset;
+    constexpr int warp = cuda::warp_size;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      const auto mate = row + r - offset;
-      if (mate >= 0) below[r] = lower.load(first_slot + mate);
+      if (inside || row + r * warp < rows - offset) {
+        above[r] = load_x(upper + r * warp);
+        right[r] = load_x(right_of + r * warp);
+      }
+      if (inside || (offset > 0 && row + r * warp < rows && row + r * warp >= offset)) {
+        below[r] = load_x(mates + r * warp);
+        left[r] = load_x(left_of + r * warp);
+      }
     }
   }
 
-  __device__ __forceinline__ void add_to(T (&sum)[Rows], const T* x, std::int64_t row) const {
+  __device__ __forceinline__ void add_to(T (&sum)[Rows]) const {
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (!is_absent(above[r])) sum[r] += above[r] * load_x(x + row + r + offset);
-      if (!is_absent(below[r])) sum[r] += below[r] * load_x(x + row + r - offset);
+      if (!is_absent(above[r])) sum[r] += above[r] * right[r];
+      if (!is_absent(below[r])) sum[r] += below[r] * left[r];
     }
   }
 };
 
+// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
 template <int Rows, class T>
 __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* x, T beta, T* __restrict__ y) {
+  constexpr int rows_of_warp = Rows * cuda::warp_size;
   // Diagonals whose loads are under way together.
-  constexpr int in_flight = Rows < 4 ? 4 : 2;
-  const auto row = cuda::global_thread() * Rows;
+  constexpr int in_flight = 4 / Rows;
   const auto& shape = half.shape;
+  const auto first_row = cuda::global_thread() / cuda::warp_size * rows_of_warp;
   cuda::await_before();
-  if (row >= shape.rows) return;
-  const SlotsReadTwice<T> upper{half.upper};
-  const SlotsReadTwice<T> lower{*half.lower};
+  if (first_row >= shape.rows) return;
+  const auto rows = static_cast<std::int32_t>(shape.rows);
+  const auto first = static_cast<std::int32_t>(first_row);
+  const auto row = first + static_cast<std::int32_t>(threadIdx.x) % cuda::warp_size;
+  const T* upper = half.upper + row;
+  const T* lower = *half.lower + row;
+  const T* const x_of_row = x + row;
   T sum[Rows] = {};
   for (std::int32_t j = 0; j < shape.diagonals; j += in_flight) {
+    std::int32_t offset[in_flight];
     Pair<Rows, T> pair[in_flight];
 #pragma unroll
+    for (int u = 0; u < in_flight; ++u) offset[u] = j + u < shape.diagonals ? __ldg(shape.offsets + j + u) : rows;
+#pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (j + u < shape.diagonals) {
-        pair[u].offset = __ldg(shape.offsets + j + u);
-        pair[u].load(upper, lower, (j + u) * shape.hack, row);
+      if (offset[u] > 0 && first >= offset[u] && first + rows_of_warp <= rows - offset[u]) {
+        pair[u].template load<true>(upper, lower, x_of_row, offset[u], row, rows);
+      } else {
+        pair[u].template load<false>(upper, lower, x_of_row, offset[u], row, rows);
       }
+      upper += shape.hack;
+      lower += shape.hack;
     }
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) pair[u].add_to(sum, x, row);
+    for (int u = 0; u < in_flight; ++u) pair[u].add_to(sum);
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
+    const auto at = row + r * cuda::warp_size;
+    if (at < rows) store_row(y, at, alpha, sum[r], beta);
   }
 }
 
@@ -97,7 +111,9 @@ void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream) {
 template <class T>
 void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, const T* x, T beta, T* y, Stream stream) {
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
-    const auto grid = cuda::grid_for((half.shape.rows + rows.value - 1) / rows.value, layout.block);
+    constexpr auto rows_of_warp = rows.value * cuda::warp_size;
+    const auto warps = (half.shape.rows + rows_of_warp - 1) / rows_of_warp;
+    const auto grid = cuda::grid_for(warps * cuda::warp_size, layout.block);
     cuda::launch_early(multiply_kernel<rows.value, T>, grid, layout.block, 0, stream, half, alpha, x, beta, y);
   });
 }
