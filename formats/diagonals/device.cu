@@ -4,12 +4,15 @@
 #include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
+#include "formats/common/kernels/kernel.cuh"
 #include "formats/common/predict/rules.hpp"
-#include "formats/diagonals/device.cuh"
+#include "formats/diagonals/convert.hpp"
 
 namespace autospmv::formats::cuda_steps {
 
@@ -156,133 +159,92 @@ void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offs
   cuda::check_launch();
 }
 
-// x at the rows of one thread. Where the next diagonal is the neighbour of this one, they need only one new element.
-template <int Rows, class T>
-class Neighbours {
- public:
-  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
-      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
-
-  __device__ __forceinline__ void move_to(std::int64_t offset) {
-    const bool one_on = offset == offset_ + 1;
-    offset_ = offset;
-#pragma unroll
-    for (int r = 0; r < Rows - 1; ++r) element_[r] = one_on ? element_[r + 1] : load(r);
-    element_[Rows - 1] = load(Rows - 1);
-  }
-
-  __device__ __forceinline__ T operator[](int r) const { return element_[r]; }
-
- private:
-  // Slots outside of the matrix are absent, so what stands for their x is never used.
-  __device__ __forceinline__ T load(int r) const {
-    const auto column = row_ + r + offset_;
-    return static_cast<std::uint64_t>(column) < cols_ ? load_x(x_ + column) : T{0};
-  }
-
-  const T* x_;
-  std::int64_t row_;
-  std::uint64_t cols_;
-  std::int64_t offset_ = LLONG_MIN / 2;  // nobody's neighbour
-  T element_[Rows] = {};
-};
-
-// With one row a thread, nothing of x stays for the next diagonal.
-template <class T>
-class Neighbours<1, T> {
- public:
-  __device__ __forceinline__ Neighbours(const T* x, std::int64_t row, std::int64_t cols)
-      : x_(x), row_(row), cols_(static_cast<std::uint64_t>(cols)) {}
-
-  __device__ __forceinline__ T load(std::int64_t offset) const { return load_x(x_ + row_ + offset); }
-
-  // 0 where x has no such element.
-  __device__ __forceinline__ T load_within(std::int64_t offset) const {
-    return static_cast<std::uint64_t>(row_ + offset) < cols_ ? load(offset) : T{0};
-  }
-
- private:
-  const T* x_;
-  std::int64_t row_;
-  std::uint64_t cols_;
-};
-
-// Some diagonals of the rows of one thread: N of them, or as many as there are.
+// Some neighbouring diagonals at the rows of a thread: N of them, or as many as there are. Elements of x are asked for
+// with the values, before it is known whether there is a nonzero to multiply them.
 template <int N, int Rows, class T>
 struct SomeDiagonals {
   T value[N][Rows] = {};
-  std::int32_t offset[N];
+  T element[N][Rows] = {};
 
-  // With one row a thread, elements of x are asked for right behind the values, so their offsets had better be there
-  // too.
-  template <class Slots>
-  __device__ __forceinline__ void load(const Slots& slots, std::int64_t slot, std::int64_t stride,
-                                       const std::int32_t* offsets, int count) {
+  // Values and x at the thread's first row. All that the warp may need of x is there, or it has to be asked of each
+  // element; slots outside of the matrix are absent.
+  template <bool inside>
+  __device__ __forceinline__ void load(const T* values, std::int64_t stride, CachePolicy policy,
+                                       const std::int32_t* offsets, int count, const T* x, std::int32_t row,
+                                       std::int32_t cols) {
+    std::int32_t offset[N];
+#pragma unroll
+    for (int u = 0; u < N; ++u) offset[u] = u < count ? __ldg(offsets + u) : 0;
 #pragma unroll
     for (int u = 0; u < N; ++u) {
-      if (u < count) {
-        slots.load(slot + u * stride, value[u]);
-        if constexpr (Rows == 1) offset[u] = __ldg(offsets + u);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (u < count) value[u][r] = load_stream(values + u * stride + r * cuda::warp_size, policy);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      const T* const x_of_row = x + offset[u];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        const auto column = static_cast<std::uint32_t>(row + offset[u] + r * cuda::warp_size);
+        const bool there = inside || column < static_cast<std::uint32_t>(cols);
+        if (u < count && there) element[u][r] = load_x(x_of_row + r * cuda::warp_size);
       }
     }
   }
 
-  // With one row a thread, `Full` says when an element of x is read: at once, as nearly every slot has a nonzero to
-  // multiply it, or once it is known that this one has, which puts one latency behind the other.
-  template <bool Full>
-  __device__ __forceinline__ void add_to(T (&sum)[Rows], Neighbours<Rows, T>& neighbours, const std::int32_t* offsets,
-                                         int count) const {
-    // Where there is no diagonal, no nonzero is either.
-    if constexpr (Rows == 1 && Full) {
-      T element[N];
+  __device__ __forceinline__ void add_to(T (&sum)[Rows]) const {
 #pragma unroll
-      for (int u = 0; u < N; ++u) element[u] = u < count ? neighbours.load_within(offset[u]) : T{0};
+    for (int u = 0; u < N; ++u) {
 #pragma unroll
-      for (int u = 0; u < N; ++u) {
-        if (!is_absent(value[u][0])) sum[0] += value[u][0] * element[u];
-      }
-    } else if constexpr (Rows == 1) {
-#pragma unroll
-      for (int u = 0; u < N; ++u) {
-        if (!is_absent(value[u][0])) sum[0] += value[u][0] * neighbours.load(offset[u]);
-      }
-    } else {
-#pragma unroll
-      for (int u = 0; u < N; ++u) {
-        if (u >= count) break;
-        neighbours.move_to(__ldg(offsets + u));
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-          if (!is_absent(value[u][r])) sum[r] += value[u][r] * neighbours[r];
-        }
+      for (int r = 0; r < Rows; ++r) {
+        if (!is_absent(value[u][r])) sum[r] += value[u][r] * element[u][r];
       }
     }
   }
 };
 
-template <int Rows, bool Full, class Slots, class T>
-__global__ void multiply_kernel(DiagonalShape shape, Slots slots, T alpha, const T* x, T beta, T* __restrict__ y) {
+// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
+// All rows of a warp lie in one hack.
+template <int Rows, class T>
+__global__ void multiply_kernel(DiagonalShape shape, const T* values, CachePolicy policy, T alpha, const T* x, T beta,
+                                T* __restrict__ y) {
+  constexpr int rows_of_warp = Rows * cuda::warp_size;
   // Diagonals whose loads are under way together.
-  constexpr int in_flight = Rows == 1 ? 8 : 4;
-  const auto row = cuda::global_thread() * Rows;
-  if (row >= shape.rows) return cuda::await_before();
-  const auto at = shape.at(row);
+  constexpr int in_flight = 8 / Rows;
+  const auto first_row = cuda::global_thread() / cuda::warp_size * rows_of_warp;
+  if (first_row >= shape.rows) return cuda::await_before();
+  const auto at = shape.at(first_row);
+  const auto first = static_cast<std::int32_t>(first_row);
+  const int lane = static_cast<int>(threadIdx.x) % cuda::warp_size;
+  const auto row = first + lane;
+  const auto cols = static_cast<std::int32_t>(shape.cols);
+  const T* const values_of_row = values + at.slot + lane;
+  const T* const x_of_row = x + row;
   cuda::await_before();
-  Neighbours<Rows, T> neighbours(x, row, shape.cols);
   T sum[Rows] = {};
+  const auto add = [&](auto some, std::int32_t j, std::int32_t count) {
+    const auto* offsets = at.offsets + j;
+    const T* const values_at = values_of_row + j * shape.hack;
+    // They increase.
+    const auto least = __ldg(offsets);
+    const auto most = __ldg(offsets + (count - 1));
+    if (first + least >= 0 && first + rows_of_warp <= cols - most) {
+      some.template load<true>(values_at, shape.hack, policy, offsets, count, x_of_row, row, cols);
+    } else {
+      some.template load<false>(values_at, shape.hack, policy, offsets, count, x_of_row, row, cols);
+    }
+    some.add_to(sum);
+  };
   std::int32_t j = 0;
-  for (; j + in_flight <= at.count; j += in_flight) {
-    SomeDiagonals<in_flight, Rows, T> some;
-    some.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, in_flight);
-    some.template add_to<Full>(sum, neighbours, at.offsets + j, in_flight);
-  }
+  for (; j + in_flight <= at.count; j += in_flight) add(SomeDiagonals<in_flight, Rows, T>{}, j, in_flight);
   // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
-  SomeDiagonals<in_flight - 1, Rows, T> rest;
-  rest.load(slots, at.slot + j * shape.hack, shape.hack, at.offsets + j, at.count - j);
-  rest.template add_to<Full>(sum, neighbours, at.offsets + j, at.count - j);
+  if (j < at.count) add(SomeDiagonals<in_flight - 1, Rows, T>{}, j, at.count - j);
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    if (row + r < shape.rows) store_row(y, row + r, alpha, sum[r], beta);
+    const auto at_row = row + r * cuda::warp_size;
+    if (at_row < shape.rows) store_row(y, at_row, alpha, sum[r], beta);
   }
 }
 
@@ -328,15 +290,12 @@ void list_offsets(const CsrView<T>& matrix, Diagonals<T>& diagonals, Array<std::
 template <class T>
 void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, Stream stream) {
   const auto& layout = diagonals.layout;
-  const PlainSlots<T> slots{diagonals.values.data(), policy_for<T>(diagonals.bytes(), diagonals.rows, diagonals.cols)};
+  const auto policy = policy_for<T>(diagonals.bytes(), diagonals.rows, diagonals.cols);
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
-    const auto grid = cuda::grid_for((diagonals.rows + rows.value - 1) / rows.value, layout.block);
-    const auto launch = [&](auto full) {
-      cuda::launch_early(multiply_kernel<rows.value, full.value, PlainSlots<T>, T>, grid, layout.block, 0, stream,
-                         diagonals.shape(), slots, alpha, x, beta, y);
-    };
-    // With more rows a thread, all elements of x are read in any case.
-    rows.value == 1 && diagonals.full ? launch(std::true_type{}) : launch(std::false_type{});
+    constexpr auto rows_of_warp = rows.value * cuda::warp_size;
+    const auto warps = (diagonals.rows + rows_of_warp - 1) / rows_of_warp;
+    cuda::launch_early(multiply_kernel<rows.value, T>, cuda::grid_for(warps * cuda::warp_size, layout.block),
+                       layout.block, 0, stream, diagonals.shape(), diagonals.values.data(), policy, alpha, x, beta, y);
   });
 }
 

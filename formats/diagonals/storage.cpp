@@ -92,8 +92,6 @@ Result<Diagonals<T>> place_diagonals(const CsrView<T>& matrix, const DiagonalLay
   diagonals.cols = matrix.cols;
   auto refusal = layout.hack == 0 ? find_in_whole(matrix, diagonals, device) : find_in_hacks(matrix, diagonals, device);
   if (refusal) return *refusal;
-  const auto slots = diagonals.offsets.size() * static_cast<std::size_t>(diagonals.hack);
-  diagonals.full = static_cast<double>(matrix.nnz) >= full_share * static_cast<double>(slots);
   return diagonals;
 }
 

@@ -36,15 +36,10 @@ inline constexpr std::int64_t largest_hack = 1024;
 /// Diagonals of one small hack beyond which every format of rows is better.
 inline constexpr std::int32_t most_hack_diagonals = 2048;
 
-/// Share of the slots that hold a nonzero from where on elements of x that nothing multiplies cost less than to wait
-/// and see whether something will.
-inline constexpr double full_share = 0.9;
-
 struct DiagonalLayout {
   std::int64_t hack = 0;  ///< rows, a multiple of hack_unit up to largest_hack; 0: all of them
-  /// CUDA: rows a thread. With 1, an element of x is read where there is a nonzero, or for every slot if most have
-  /// one; with 2 and 4, values are read 16 bytes at a time and elements of x that the next diagonal needs too stay in
-  /// registers. Constant diagonals: 1 to 8, whose words of bits are read at once; rows * hack_unit divides the hack.
+  /// CUDA: rows a thread, 1 to 4, and up to 8 where diagonals are constant. They lie hack_unit rows apart, so that a
+  /// warp reads neighbouring values and neighbouring elements of x; times hack_unit they divide a hack.
   int rows = 1;
   int block = 256;  ///< CUDA: threads a block
 };
@@ -84,7 +79,6 @@ struct Diagonals {
   Array<std::int32_t> first;    ///< hacks + 1, each hack's first among the offsets; empty where there is one hack
   Array<std::int32_t> offsets;  ///< increasing within a hack
   Array<T> values;              ///< hack slots for each offset
-  bool full = false;            ///< nearly every slot has a nonzero
 
   // As formats/common/operators.hpp has it.
   void multiply(T alpha, const T* x, T beta, T* y, Place place, Stream stream) const;

@@ -370,7 +370,8 @@ TEST(RowsOfAThread, AreRefusedWhereNoKernelTakesThem) {
   EXPECT_EQ(reason(1, 256, 8), "");
   EXPECT_EQ(reason(1, 96, 1), "");
   EXPECT_EQ(reason(1, 96, 2), "rows: 2 times 32 do not divide a hack of 96");
-  EXPECT_EQ(reason(0, 96, 4), "");
+  EXPECT_EQ(reason(0, 128, 4), "");
+  EXPECT_EQ(reason(0, 96, 4), "rows: 4 times 32 do not divide a hack of 96");
   EXPECT_EQ(reason(0, 256, 8), "rows: at most 4 where diagonals are in full");
 }
 

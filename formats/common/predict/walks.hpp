@@ -90,11 +90,13 @@ inline Walk walk_of_shares(double nonzeros, double steps) {
 }
 
 /// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread, in so many steps each: no
-/// diagonal waits for a column before it reads x.
+/// diagonal waits for a column before it reads x. What a thread takes by itself is more, as few diagonals are under way
+/// together.
 inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread, double step) {
   const auto rows = static_cast<double>(rows_of_thread);
-  const double steps = step * diagonals * rows;
-  return {.threads = static_cast<double>(features.rows) / rows, .steps = steps, .longest = steps};
+  return {.threads = static_cast<double>(features.rows) / rows,
+          .steps = step * diagonals * rows,
+          .longest = diagonals * (1 + rows) / 2};
 }
 
 }  // namespace autospmv::formats

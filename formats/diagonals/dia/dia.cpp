@@ -18,7 +18,7 @@ namespace {
 // What a byte costs that comes from the cache between the cores and memory, where one from memory costs 1. With less,
 // half storage would look so much better than full storage that a matrix whose values turn out not to be symmetric
 // were never tried with the latter.
-constexpr double cached_byte_cost = 0.8;
+constexpr double cached_byte_cost = 0.7;
 
 // Of that cache, what the rows between the two looks at a value may fill.
 constexpr double usable_cache = 0.5;
@@ -75,7 +75,7 @@ class Dia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
-      const double step = symmetric ? 0.2 : 0.5;
+      constexpr double step = 0.2;
       cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"], step);
     } else {
       cost.work = (symmetric ? 0.19 : 0.08) * cost.bytes / sizeof(T);

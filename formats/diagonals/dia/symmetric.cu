@@ -1,9 +1,11 @@
 #include "formats/diagonals/dia/symmetric.hpp"
 
+#include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/diagonals/device.cuh"
+#include "formats/common/kernels/kernel.cuh"
 
 namespace autospmv::formats::dia::device {
 

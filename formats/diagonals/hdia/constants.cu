@@ -2,11 +2,13 @@
 #include <cstring>
 
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/diagonals/device.cuh"
+#include "formats/common/kernels/kernel.cuh"
 #include "formats/diagonals/hdia/constants.hpp"
 
 namespace autospmv::formats::hdia::device {

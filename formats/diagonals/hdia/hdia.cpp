@@ -41,6 +41,9 @@ constexpr double expected_full = 0.05;
 
 constexpr std::int64_t most_rows_in_full = 4;
 
+// CUDA: a matrix has no empty slots to speak of that has nonzeros in so many of them.
+constexpr double full_share = 0.9;
+
 // A slice of 32 rows tells how many diagonals each row adds to those of the first.
 double expected_diagonals(const Features& features, std::int64_t hack) {
   const double fewest = fewest_diagonals(features, hack);
@@ -50,15 +53,14 @@ double expected_diagonals(const Features& features, std::int64_t hack) {
   return std::clamp(features.npr_mean + added * static_cast<double>(hack - 1), fewest, most);
 }
 
-// CUDA: refuses so many rows a thread as there is no kernel for.
+// CUDA: refuses so many rows a thread as there is no kernel for, and those of a warp that lie in several hacks.
 std::optional<Refusal> refuse_rows(const Params& params) {
   const auto rows = params.find("rows").value_or(1);
   const auto hack = params["hack"];
-  if (params["constants"] == 0) {
-    if (rows <= most_rows_in_full) return std::nullopt;
+  if (params["constants"] == 0 && rows > most_rows_in_full) {
     return Refusal{"rows: at most " + std::to_string(most_rows_in_full) + " where diagonals are in full"};
   }
-  if (hack % (rows * word_rows) == 0) return std::nullopt;
+  if (hack % (rows * hack_unit) == 0) return std::nullopt;
   return Refusal{"rows: " + std::to_string(rows) + " times 32 do not divide a hack of " + std::to_string(hack)};
 }
 
@@ -102,10 +104,10 @@ class Hdia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = cost.storage_bytes + vector_bytes<T>(features);
     if (device.backend == Backend::cuda) {
-      // Each diagonal says where it lies. A constant one takes a thread as long for several rows as for one; values in
-      // full are a step each, and with many empty slots, elements of x wait for them or are read for nothing.
+      // A constant diagonal takes a thread as long for several rows as for one. Of the others, many empty slots are as
+      // many elements of x that are read for nothing.
       const auto rows = params["rows"];
-      const double in_full = features.npr_mean < full_share * diagonals ? 1.5 : 0.75;
+      const double in_full = features.npr_mean < full_share * diagonals ? 0.4 : 0.2;
       const double step = constants ? 1.2 / static_cast<double>(rows) : in_full;
       cost.walk = walk_of_diagonals(features, diagonals, rows, step);
     } else {
