@@ -373,6 +373,11 @@ TEST(RowsOfAThread, AreRefusedWhereNoKernelTakesThem) {
   EXPECT_EQ(reason(0, 128, 4), "");
   EXPECT_EQ(reason(0, 96, 4), "rows: 4 times 32 do not divide a hack of 96");
   EXPECT_EQ(reason(0, 256, 8), "rows: at most 4 where diagonals are in full");
+  for (const auto& params : hdia->params(features, device).combinations()) {
+    if (!hdia->predict(features, params, device).admitted()) continue;
+    const auto any = hdia->predict(features, hdia->for_any_values(params), device);
+    EXPECT_TRUE(any.admitted()) << params.text() << ": " << any.reason();
+  }
 }
 
 TEST(ConstantDiagonalsOfSeveralValues, AreRefused) {

@@ -122,6 +122,12 @@ class Hdia final : public Format<T> {
     return cost;
   }
 
+  [[nodiscard]] Params for_any_values(const Params& params) const override {
+    auto in_full = Format<T>::for_any_values(params);
+    if (const auto rows = params.find("rows")) in_full.set("rows", std::min(*rows, most_rows_in_full));
+    return in_full;
+  }
+
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& params, const Device& device) const override {
     if (auto refusal = refuse_rows(params)) return *refusal;
     DiagonalLayout layout;
