@@ -1,9 +1,11 @@
-// The threads of a warp as the lanes of a group, and those of them that work for one row.
+// The threads of a warp as the lanes of a group, those of them that work for one row, and what is stored.
 #pragma once
 
 #include <cstdint>
 
 #include "core/cuda/threads.cuh"
+#include "formats/common/kernels/cache_policy.hpp"
+#include "formats/common/kernels/loads.hpp"
 #include "formats/lanes/storage.hpp"
 
 namespace autospmv::formats {
@@ -46,6 +48,21 @@ __device__ __forceinline__ T sum_row_lanes(T sum, std::int32_t row, int lane) {
     if (lane + distance < group_lanes && other_row == row) sum += other;
   }
   return sum;
+}
+
+/// What kernels read of a WarpEll besides columns and values, by value.
+struct WarpEllView {
+  std::int64_t groups;
+  std::int64_t long_groups;
+  const std::int32_t* group_chunks;
+  const std::int32_t* row_of_lane;
+  CachePolicy policy;
+};
+
+template <class T>
+WarpEllView view_of(const WarpEll<T>& ell) {
+  return {ell.groups, ell.long_groups, ell.group_chunks.data(), ell.row_of_lane.data(),
+          policy_for<T>(ell.bytes(), ell.rows, ell.cols)};
 }
 
 }  // namespace autospmv::formats

@@ -1,3 +1,6 @@
+// Conversion and product, compiled for each type by itself: a process loads the kernels of a file together.
+#pragma once
+
 #include <cuda_pipeline.h>
 
 #include <algorithm>
@@ -558,16 +561,5 @@ void multiply(const CachedSell<T>& sell, T alpha, const T* x, T beta, T* y, Stre
                        static_cast<const T*>(sums.data()), layout, parts_of(sell).first_piece, alpha, beta, y);
   });
 }
-
-#define AUTOSPMV_CACHED_SELL(T)                                                                         \
-  template void cut_rows(const CsrView<T>&, CachedSell<T>&, Place, Stream);                             \
-  template std::int64_t lay_out(const CsrView<T>&, CachedSell<T>&, Place, Stream);                      \
-  template void deal_slices(CachedSell<T>&, std::int64_t, std::int64_t, Place, Stream);                 \
-  template Fit store(const CsrView<T>&, CachedSell<T>&, Place, Stream);                                 \
-  template void fill(const CsrView<T>&, const CachedSell<T>&, Array<std::int32_t>&, Array<T>&, Stream); \
-  template void multiply(const CachedSell<T>&, T, const T*, T, T*, Stream);
-AUTOSPMV_CACHED_SELL(float)
-AUTOSPMV_CACHED_SELL(double)
-#undef AUTOSPMV_CACHED_SELL
 
 }  // namespace autospmv::formats::sell_cached::device

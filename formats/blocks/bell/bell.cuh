@@ -1,3 +1,6 @@
+// The product, compiled for each type by itself: a process loads the kernels of a file together.
+#pragma once
+
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
@@ -88,8 +91,5 @@ void multiply(const BlockMatrix<T>& blocks, const BlockLaunch& launch, T alpha, 
     });
   });
 }
-
-template void multiply(const BlockMatrix<float>&, const BlockLaunch&, float, const float*, float, float*, Stream);
-template void multiply(const BlockMatrix<double>&, const BlockLaunch&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats::bell::device
