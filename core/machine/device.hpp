@@ -25,11 +25,6 @@ struct Device : Place {
   int blocks_of_multiprocessor = 16;
   std::int64_t shared_bytes_of_multiprocessor = 64 << 10;
   std::int64_t shared_bytes_of_block = 48 << 10;
-  /// CUDA: what it could move in the time that a thread takes by itself, a step of one among many, and one of a thread
-  /// that others wait for (see Walk). Those of an H200.
-  double bytes_of_thread = 30;
-  double bytes_of_step = 9;
-  double bytes_of_longest_step = 7e5;
   /// Formats take what fits its memory, also where padding can only lose: for comparisons that show by how much.
   bool any_padding = false;
 };

@@ -40,6 +40,19 @@ std::vector<const Format<T>*> formats_for(const CutRule* rule) {
   return formats;
 }
 
+// What an H200 could move in the time that a thread takes by itself, a step of one among many, and one of a thread that
+// others wait for (see Walk). No format says what its threads walk on a host.
+constexpr double bytes_of_thread = 30;
+constexpr double bytes_of_step = 9;
+constexpr double bytes_of_longest_step = 7e5;
+
+// The bytes that the device would move in the time of a product without its launches.
+double stretched_bytes(const Cost& cost) {
+  const auto& walk = cost.walk;
+  return cost.bytes * cost.imbalance + walk.threads * (bytes_of_thread + bytes_of_step * walk.steps) +
+         bytes_of_longest_step * walk.longest;
+}
+
 // The first in the format's own order among those that are predicted alike.
 template <class T>
 std::optional<Choice<T>> best_of_format(const Format<T>& candidate, const Features& features, const Device& device) {
@@ -48,7 +61,7 @@ std::optional<Choice<T>> best_of_format(const Format<T>& candidate, const Featur
   for (auto& params : candidate.params(features, device).combinations(Choices::likely)) {
     const auto cost = candidate.predict(features, params, device);
     if (!cost) continue;
-    const double stretched = stretched_bytes(*cost, device);
+    const double stretched = stretched_bytes(*cost);
     best = admitted.empty() ? stretched : std::min(best, stretched);
     admitted.push_back({&candidate, std::move(params), cost->bytes, stretched});
   }
