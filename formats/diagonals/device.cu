@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <climits>
-#include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
@@ -10,9 +9,9 @@
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/common/kernels/kernel.cuh"
 #include "formats/common/predict/rules.hpp"
 #include "formats/diagonals/convert.hpp"
+#include "formats/diagonals/device.cuh"
 
 namespace autospmv::formats::cuda_steps {
 
@@ -205,15 +204,13 @@ struct SomeDiagonals {
   }
 };
 
-// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
 // All rows of a warp lie in one hack.
 template <int Rows, class T>
 __global__ void multiply_kernel(DiagonalShape shape, const T* values, CachePolicy policy, T alpha, const T* x, T beta,
                                 T* __restrict__ y) {
-  constexpr int rows_of_warp = Rows * cuda::warp_size;
   // Diagonals whose loads are under way together.
   constexpr int in_flight = 8 / Rows;
-  const auto first_row = cuda::global_thread() / cuda::warp_size * rows_of_warp;
+  const auto first_row = first_row_of_warp<Rows>();
   if (first_row >= shape.rows) return cuda::await_before();
   const auto at = shape.at(first_row);
   const auto first = static_cast<std::int32_t>(first_row);
@@ -230,7 +227,7 @@ __global__ void multiply_kernel(DiagonalShape shape, const T* values, CachePolic
     // They increase.
     const auto least = __ldg(offsets);
     const auto most = __ldg(offsets + (count - 1));
-    if (first + least >= 0 && first + rows_of_warp <= cols - most) {
+    if (first + least >= 0 && first + rows_of_warp<Rows> <= cols - most) {
       some.template load<true>(values_at, shape.hack, policy, offsets, count, x_of_row, row, cols);
     } else {
       some.template load<false>(values_at, shape.hack, policy, offsets, count, x_of_row, row, cols);
@@ -241,11 +238,7 @@ __global__ void multiply_kernel(DiagonalShape shape, const T* values, CachePolic
   for (; j + in_flight <= at.count; j += in_flight) add(SomeDiagonals<in_flight, Rows, T>{}, j, in_flight);
   // The rest, all loads before the first use here too: a stencil of seven diagonals is nothing but this rest.
   if (j < at.count) add(SomeDiagonals<in_flight - 1, Rows, T>{}, j, at.count - j);
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const auto at_row = row + r * cuda::warp_size;
-    if (at_row < shape.rows) store_row(y, at_row, alpha, sum[r], beta);
-  }
+  store_rows(y, row, shape.rows, alpha, sum, beta);
 }
 
 }  // namespace
@@ -292,9 +285,7 @@ void multiply(const Diagonals<T>& diagonals, T alpha, const T* x, T beta, T* y, 
   const auto& layout = diagonals.layout;
   const auto policy = policy_for<T>(diagonals.bytes(), diagonals.rows, diagonals.cols);
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
-    constexpr auto rows_of_warp = rows.value * cuda::warp_size;
-    const auto warps = (diagonals.rows + rows_of_warp - 1) / rows_of_warp;
-    cuda::launch_early(multiply_kernel<rows.value, T>, cuda::grid_for(warps * cuda::warp_size, layout.block),
+    cuda::launch_early(multiply_kernel<rows.value, T>, grid_of_rows<rows.value>(diagonals.rows, layout.block),
                        layout.block, 0, stream, diagonals.shape(), diagonals.values.data(), policy, alpha, x, beta, y);
   });
 }

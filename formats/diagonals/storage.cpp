@@ -49,8 +49,7 @@ std::optional<Refusal> find_in_hacks(const CsrView<T>& matrix, Diagonals<T>& dia
 template <class T>
 std::optional<Refusal> find_in_whole(const CsrView<T>& matrix, Diagonals<T>& diagonals, const Device& device) {
   // A warp reads the slots of all its rows.
-  const auto unit = hack_unit * diagonals.layout.rows;
-  diagonals.hack = std::max(unit, (matrix.rows + unit - 1) / unit * unit);
+  diagonals.hack = whole_hack(matrix.rows, hack_unit * diagonals.layout.rows);
   diagonals.hacks = 1;
   diagonals.offsets = find_offsets(matrix, every_offset, device);
   const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(diagonals.offsets.size()));

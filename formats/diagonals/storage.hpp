@@ -13,6 +13,7 @@
 // 2015, 3.3.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -100,11 +101,15 @@ AUTOSPMV_HD inline std::int32_t position_of(std::int32_t offset, const std::int3
   return part_near(offsets, near_enough && offsets[near] <= offset ? near : 0, count, offset);
 }
 
+/// The one hack of all rows: a multiple of `unit`, and never empty.
+inline std::int64_t whole_hack(std::int64_t rows, std::int64_t unit = hack_unit) {
+  return std::max(unit, (rows + unit - 1) / unit * unit);
+}
+
 /// Bytes of so many diagonals of one hack of all rows.
 template <class T>
 double diagonal_bytes(std::int64_t rows, double diagonals) {
-  const std::int64_t slots = (rows + hack_unit - 1) / hack_unit * hack_unit;
-  return diagonals * (static_cast<double>(slots) * sizeof(T) + 4);
+  return diagonals * (static_cast<double>(whole_hack(rows)) * sizeof(T) + 4);
 }
 
 /// Bytes of so many diagonals in all, in small hacks.

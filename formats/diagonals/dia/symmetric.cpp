@@ -138,7 +138,7 @@ Result<Half<T>> build_symmetric(const CsrView<T>& matrix, const DiagonalLayout& 
   upper.layout = layout;
   upper.rows = matrix.rows;
   upper.cols = matrix.cols;
-  upper.hack = std::max(hack_unit, (matrix.rows + hack_unit - 1) / hack_unit * hack_unit);
+  upper.hack = whole_hack(matrix.rows);
   upper.hacks = 1;
   upper.offsets = find_offsets(matrix, 0, device);
   const double bytes = diagonal_bytes<T>(matrix.rows, static_cast<double>(upper.offsets.size()));

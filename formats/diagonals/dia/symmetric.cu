@@ -5,7 +5,7 @@
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/common/kernels/kernel.cuh"
+#include "formats/diagonals/device.cuh"
 
 namespace autospmv::formats::dia::device {
 
@@ -52,14 +52,12 @@ struct Pair {
   }
 };
 
-// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
 template <int Rows, class T>
 __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* x, T beta, T* __restrict__ y) {
-  constexpr int rows_of_warp = Rows * cuda::warp_size;
   // Diagonals whose loads are under way together.
   constexpr int in_flight = 4 / Rows;
   const auto& shape = half.shape;
-  const auto first_row = cuda::global_thread() / cuda::warp_size * rows_of_warp;
+  const auto first_row = first_row_of_warp<Rows>();
   cuda::await_before();
   if (first_row >= shape.rows) return;
   const auto rows = static_cast<std::int32_t>(shape.rows);
@@ -76,7 +74,7 @@ __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* x, T beta, T
     for (int u = 0; u < in_flight; ++u) offset[u] = j + u < shape.diagonals ? __ldg(shape.offsets + j + u) : rows;
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
-      if (offset[u] > 0 && first >= offset[u] && first + rows_of_warp <= rows - offset[u]) {
+      if (offset[u] > 0 && first >= offset[u] && first + rows_of_warp<Rows> <= rows - offset[u]) {
         pair[u].template load<true>(upper, lower, x_of_row, offset[u], row, rows);
       } else {
         pair[u].template load<false>(upper, lower, x_of_row, offset[u], row, rows);
@@ -87,11 +85,7 @@ __global__ void multiply_kernel(HalfView<T> half, T alpha, const T* x, T beta, T
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) pair[u].add_to(sum);
   }
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    const auto at = row + r * cuda::warp_size;
-    if (at < rows) store_row(y, at, alpha, sum[r], beta);
-  }
+  store_rows(y, row, rows, alpha, sum, beta);
 }
 
 template <class T, class Offset>
@@ -113,9 +107,7 @@ void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream) {
 template <class T>
 void multiply(const HalfView<T>& half, const DiagonalLayout& layout, T alpha, const T* x, T beta, T* y, Stream stream) {
   dispatch<1, 2, 4>(layout.rows, [&](auto rows) {
-    constexpr auto rows_of_warp = rows.value * cuda::warp_size;
-    const auto warps = (half.shape.rows + rows_of_warp - 1) / rows_of_warp;
-    const auto grid = cuda::grid_for(warps * cuda::warp_size, layout.block);
+    const auto grid = grid_of_rows<rows.value>(half.shape.rows, layout.block);
     cuda::launch_early(multiply_kernel<rows.value, T>, grid, layout.block, 0, stream, half, alpha, x, beta, y);
   });
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstring>
 
 #include "core/cuda/algorithms.hpp"
@@ -8,7 +7,7 @@
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
-#include "formats/common/kernels/kernel.cuh"
+#include "formats/diagonals/device.cuh"
 #include "formats/diagonals/hdia/constants.hpp"
 
 namespace autospmv::formats::hdia::device {
@@ -98,9 +97,6 @@ __device__ __forceinline__ HackDiagonal<T> load_diagonal(const HackDiagonal<T>* 
   return diagonal;
 }
 
-// Diagonals whose loads are under way together: the fewer, the more rows a thread has loads of anyway.
-constexpr int diagonals_in_flight(int rows_of_thread) { return std::max(1, 8 / rows_of_thread); }
-
 // A diagonal at the rows of a warp.
 template <int Rows, class T>
 struct Run {
@@ -124,12 +120,12 @@ struct Run {
   }
 };
 
-// Neighbouring lanes have neighbouring rows, however many a thread has, so that they read neighbouring elements of x.
 template <int Rows, class T>
 __global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alpha, const T* x, T beta,
                                 T* __restrict__ y) {
-  constexpr int in_flight = diagonals_in_flight(Rows);
-  const auto first_row = cuda::global_thread() / warp_size * (Rows * word_rows);
+  // Diagonals whose loads are under way together.
+  constexpr int in_flight = 8 / Rows;
+  const auto first_row = first_row_of_warp<Rows>();
   if (first_row >= view.rows) return cuda::await_before();
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const auto lane_bit = std::uint32_t{1} << lane;
@@ -175,10 +171,7 @@ __global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alp
 #pragma unroll
     for (int r = 0; r < Rows; ++r) sum[r] += load_stream(slots + r * word_rows, policy) * element[r];
   }
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    if (row + r * word_rows < view.rows) store_row(y, row + r * word_rows, alpha, sum[r], beta);
-  }
+  store_rows(y, row, view.rows, alpha, sum, beta);
 }
 
 }  // namespace
@@ -220,10 +213,8 @@ void multiply(const Constants<T>& constants, const DiagonalLayout& layout, T alp
   const auto& places = constants.places;
   const auto policy = policy_for<T>(constants.bytes(), places.rows, places.cols);
   dispatch<1, 2, 4, 8>(layout.rows, [&](auto rows) {
-    constexpr auto rows_of_warp = rows.value * word_rows;
-    const auto warps = (places.rows + rows_of_warp - 1) / rows_of_warp;
-    cuda::launch_early(multiply_kernel<rows.value, T>, cuda::grid_for(warps * warp_size, layout.block), layout.block, 0,
-                       stream, constants.view(), policy, alpha, x, beta, y);
+    cuda::launch_early(multiply_kernel<rows.value, T>, grid_of_rows<rows.value>(places.rows, layout.block),
+                       layout.block, 0, stream, constants.view(), policy, alpha, x, beta, y);
   });
 }
 
