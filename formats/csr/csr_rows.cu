@@ -1,6 +1,3 @@
-// The product, compiled for each type by itself: a process loads the kernels of a file together.
-#pragma once
-
 #include <bit>
 
 #include "core/cuda/check.hpp"
@@ -106,5 +103,10 @@ void multiply_csr_rows_cuda(const CsrView<T>& matrix, const EncodedColumns& colu
   });
   cuda::check_launch();
 }
+
+template void multiply_csr_rows_cuda(const CsrView<float>&, const EncodedColumns&, const EncodedValues<float>&,
+                                     const CsrRows&, float, const float*, float, float*, Stream);
+template void multiply_csr_rows_cuda(const CsrView<double>&, const EncodedColumns&, const EncodedValues<double>&,
+                                     const CsrRows&, double, const double*, double, double*, Stream);
 
 }  // namespace autospmv::formats
