@@ -1,7 +1,5 @@
 #include "tuner/context/service.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -12,7 +10,6 @@
 #include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
-#include "core/machine/parallel.hpp"
 #include "core/printable.hpp"
 #include "formats/format.hpp"
 #include "tuner/context/layers.hpp"
@@ -80,9 +77,6 @@ Service::Service(const ContextOptions& options)
   database_->put_under(layers_of(options, [this](const std::string& message) { warn(message); }));
   if (!options.background) return;
   background_ = std::make_unique<Background>([device = device_] {
-    // A team of more takes longer to start than it saves where the device does most.
-    constexpr int most_threads = 4;
-    omp_set_num_threads(std::min(most_threads, omp_get_max_threads()));
     try {
       // What a thread asks of the device first takes longest.
       const DeviceScope scope(device);
@@ -100,7 +94,6 @@ void Service::get_ready() const {
       if (is_idle()) task();
     });
   };
-  post([] { parallel_region(serial_below, [](int /*thread*/, int /*threads*/) {}); });  // the threads that predict
   post([this] { rehearse<double>(device_); });
   post([this] { rehearse<float>(device_); });
   post([this] { read_ahead<double>(); });

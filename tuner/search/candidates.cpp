@@ -1,7 +1,6 @@
 #include "tuner/search/candidates.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -10,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/machine/parallel.hpp"
 #include "formats/sizes.hpp"
 
 namespace autospmv {
@@ -58,10 +56,6 @@ struct Considered {
   }
 };
 
-// To predict the candidates of a format, in elements: for those that need no conversion, which come before a first
-// product, no other thread is woken.
-constexpr std::int64_t work_of_format = serial_below / 16;
-
 // By how many standard deviations an estimate of a format with so many candidates counts as slower than expected. The
 // best of many predictions has mostly been underestimated (selection bias): the smallest of n errors lies about
 // sqrt(2 log n) standard deviations below their mean. Errors within a format resemble each other, so that less of it
@@ -79,25 +73,20 @@ bool comes_before(const Prospect& a, const Prospect& b) {
 template <class T>
 std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered, const Features& features,
                                       const Device& device, const Predictor& predictor, Choices choices) {
-  // Hundreds of candidates are predicted while a product takes microseconds: every thread takes its formats.
-  std::vector<std::vector<Prospect>> by_format(considered.size());
-  std::atomic<std::size_t> next = 0;
-  parallel_region(work_of_format * static_cast<std::int64_t>(considered.size()), [&](int /*thread*/, int /*threads*/) {
-    for (auto f = next++; f < considered.size(); f = next++) {
-      const auto& format = *considered[f].format;
-      if (!format.info().runs_on(device.backend)) continue;
-      const typename Format<T>::Costs costs(format, device);
-      const auto all = considered[f].params(features, device, choices);
-      by_format[f].reserve(all.size());
-      for (int rank = 0; const auto& params : all) {
-        by_format[f].push_back(make_prospect(format, costs, params, rank++, features, device, predictor));
-      }
+  // On one thread: to wake others takes as long as all of them together would save.
+  std::vector<Prospect> all;
+  for (const auto& of_format : considered) {
+    const auto& format = *of_format.format;
+    if (!format.info().runs_on(device.backend)) continue;
+    const typename Format<T>::Costs costs(format, device);
+    for (int rank = 0; const auto& params : of_format.params(features, device, choices)) {
+      all.push_back(make_prospect(format, costs, params, rank++, features, device, predictor));
     }
-  });
-  std::vector<Prospect*> order;
-  for (auto& of_format : by_format) {
-    for (auto& prospect : of_format) order.push_back(&prospect);
   }
+  // By pointers, which are moved more quickly.
+  std::vector<Prospect*> order;
+  order.reserve(all.size());
+  for (auto& prospect : all) order.push_back(&prospect);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return comes_before(*a, *b); });
   std::vector<Prospect> prospects;
   prospects.reserve(order.size());
