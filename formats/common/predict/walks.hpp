@@ -91,12 +91,15 @@ inline Walk walk_of_shares(double nonzeros, double steps) {
 
 /// Rows by so many stored diagonals, with a nonzero or without, so many rows a thread, in so many steps each: no
 /// diagonal waits for a column before it reads x. What a thread takes by itself is more, as few diagonals are under way
-/// together.
-inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread, double step) {
+/// together, but where threads fill a quarter of the device or more, they hide it for each other.
+inline Walk walk_of_diagonals(const Features& features, double diagonals, std::int64_t rows_of_thread, double step,
+                              const Device& device) {
   const auto rows = static_cast<double>(rows_of_thread);
-  return {.threads = static_cast<double>(features.rows) / rows,
+  const double threads = static_cast<double>(features.rows) / rows;
+  const double filled = threads / (static_cast<double>(device.multiprocessors) * device.threads_of_multiprocessor);
+  return {.threads = threads,
           .steps = step * diagonals * rows,
-          .longest = diagonals * (1 + rows) / 2};
+          .longest = diagonals * (1 + rows) / 2 / (1 + 16 * filled * filled)};
 }
 
 }  // namespace autospmv::formats

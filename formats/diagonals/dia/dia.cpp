@@ -15,12 +15,7 @@ namespace autospmv::formats::dia {
 
 namespace {
 
-// What a byte costs that comes from the cache between the cores and memory, where one from memory costs 1. With less,
-// half storage would look so much better than full storage that a matrix whose values turn out not to be symmetric
-// were never tried with the latter.
-constexpr double cached_byte_cost = 0.7;
-
-// Of that cache, what the rows between the two looks at a value may fill.
+// Of the cache between the cores and memory, what the rows between the two looks at a value may fill.
 constexpr double usable_cache = 0.5;
 
 double stored_diagonals(const Features& features, bool symmetric) {
@@ -36,7 +31,15 @@ double moved_bytes(const Features& features, bool symmetric, const Device& devic
   const auto half = diagonal_bytes<T>(features.rows, stored) + vector_bytes<T>(features);
   const double between = static_cast<double>(features.upper_bandwidth) * stored * sizeof(T);
   if (between > usable_cache * static_cast<double>(device.cache_bytes)) return full;
-  return std::max(half, cached_byte_cost * full);
+  return half;
+}
+
+// Of a symmetric matrix a device looks at each value twice. The second look takes this much of what a byte of memory
+// takes, unless the rows of a block of threads reach from one look to the other, as those of many rows often do.
+double cost_of_second_look(const Params& params) {
+  constexpr double cost = 0.3;
+  constexpr double few_rows = 512;
+  return cost * std::min(1.0, few_rows / static_cast<double>(params["block"] * params["rows"]));
 }
 
 template <class T>
@@ -75,10 +78,11 @@ class Dia final : public Format<T> {
     if (auto refusal = refuse_storage<T>(cost.storage_bytes, features, device)) return *refusal;
     cost.bytes = moved_bytes<T>(features, symmetric, device);
     if (device.backend == Backend::cuda) {
+      if (symmetric) cost.bytes *= 1 + cost_of_second_look(params);
       constexpr double step = 0.2;
-      cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"], step);
+      cost.walk = walk_of_diagonals(features, static_cast<double>(features.diagonals), params["rows"], step, device);
     } else {
-      cost.work = (symmetric ? 0.19 : 0.08) * cost.bytes / sizeof(T);
+      cost.work = (symmetric ? 0.25 : 0.08) * cost.bytes / sizeof(T);
       cost.conversion = symmetric ? 2 : 1.5;
     }
     return cost;

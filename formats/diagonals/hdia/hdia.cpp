@@ -109,7 +109,7 @@ class Hdia final : public Format<T> {
       const auto rows = params["rows"];
       const double in_full = features.npr_mean < full_share * diagonals ? 0.4 : 0.2;
       const double step = constants ? 1.2 / static_cast<double>(rows) : in_full;
-      cost.walk = walk_of_diagonals(features, diagonals, rows, step);
+      cost.walk = walk_of_diagonals(features, diagonals, rows, step, device);
     } else {
       const auto nnz = static_cast<double>(features.nnz);
       // Where slices have more diagonals than are counted, there may be as many as fit.
