@@ -182,7 +182,7 @@ Array<unsigned long long> make_counter(Place place, Stream stream) {
 
 template <class T>
 void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
-                       Place place, const Array<LongRow>& rows) {
+                       Place place, const Array<LongRow>& rows, std::int64_t longest) {
   const auto size = static_cast<std::int64_t>(reference.product.size());
   if (size == 0) return;
   const DeviceScope scope(place);
@@ -193,7 +193,9 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   const auto lanes =
       std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(mean / nonzeros_of_a_lane, 1, warp_size)));
   const auto threads_of_row = short_rows ? static_cast<std::int64_t>(lanes) : default_block;
-  Array<std::int64_t> shared_rows(static_cast<std::size_t>(matrix.nnz / (most_of_a_thread * threads_of_row)), place);
+  const auto most_of_a_row = most_of_a_thread * threads_of_row;
+  const bool may_share = longest > most_of_a_row;
+  Array<std::int64_t> shared_rows(may_share ? static_cast<std::size_t>(matrix.nnz / most_of_a_row) : 0, place);
   auto count = make_counter(place, stream);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     const ReferenceTask task{
@@ -206,6 +208,7 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
       reference_kernel<<<grid, default_block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
     }
     check_launch();
+    if (!may_share) return;
     const auto shared = static_cast<unsigned>(count.to_vector().front());
     if (shared == 0) return;
     Array<CompensatedSum> sums(static_cast<std::size_t>(shared) * shares_of_a_row, place);
@@ -264,9 +267,9 @@ double largest_magnitude(const T* values, std::int64_t size, Place place) {
 }
 
 template void reference_product(const CsrView<float>&, float, const float*, float, const float*, Reference&, Place,
-                                const Array<LongRow>&);
+                                const Array<LongRow>&, std::int64_t);
 template void reference_product(const CsrView<double>&, double, const double*, double, const double*, Reference&, Place,
-                                const Array<LongRow>&);
+                                const Array<LongRow>&, std::int64_t);
 template Comparison compare(const Reference&, const float*, Place);
 template Comparison compare(const Reference&, const double*, Place);
 template std::vector<LongRow> find_long_rows(const CsrView<float>&, std::int64_t, Place);

@@ -13,7 +13,7 @@ namespace autospmv::cuda {
 
 template <class T>
 void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Reference& reference,
-                       Place place, const Array<LongRow>& rows);
+                       Place place, const Array<LongRow>& rows, std::int64_t longest);
 
 template <class T>
 Comparison compare(const Reference& reference, const T* y, Place place);

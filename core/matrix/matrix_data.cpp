@@ -78,6 +78,7 @@ MatrixData<T>::MatrixData(std::int64_t rows, std::int64_t cols, std::span<const 
   longest_row_ = check_pattern(rows, cols, nnz, row_ptr.data(), arrays_.view.col_idx, home_);
   keep_offsets(row_ptr);
   if (ownership == Ownership::copy) arrays_.view.values = keep(arrays_.values, values, home_);
+  made_.store(true, std::memory_order_relaxed);
 }
 
 // Values follow the copy of the original that lies at the same place.

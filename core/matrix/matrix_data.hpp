@@ -1,6 +1,7 @@
 // The arrays of a matrix, wherever they are needed, and who follows their values.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,6 +35,9 @@ class MatrixData {
   template <class Offset, class Column>
   MatrixData(std::int64_t rows, std::int64_t cols, std::span<const Offset> row_ptr, std::span<const Column> col_idx,
              std::span<const T> values, Ownership ownership, Stream stream);
+
+  /// Whether the process has made any of this type so far.
+  [[nodiscard]] static bool exists() { return made_.load(std::memory_order_relaxed); }
 
   /// The matrix transposed, in the memory of `place`, where it is made of the matrix's copy by the first call. It has
   /// values of its own, which follow every update; the pattern is the matrix's where that is symmetric. Lives as long
@@ -100,6 +104,7 @@ class MatrixData {
   Place home_;
   Ownership ownership_ = Ownership::copy;
   std::optional<std::int64_t> longest_row_;
+  inline static std::atomic<bool> made_ = false;
   std::shared_ptr<const MatrixData> original_;  // of a transposed matrix
   Array<std::uint32_t> source_;                 // of a transposed matrix: its values among those of the original
 

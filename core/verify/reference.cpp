@@ -175,6 +175,7 @@ AUTOSPMV_MULTIPLY(double, std::int64_t)
 #undef AUTOSPMV_MULTIPLY
 
 Array<std::int64_t> numbers_of(const Array<LongRow>& rows, Place place) {
+  if (rows.empty()) return {};  // a device would be waited for
   std::vector<std::int64_t> numbers;
   numbers.reserve(rows.size());
   for (const auto& row : rows.to_vector()) numbers.push_back(row.row);
@@ -185,12 +186,12 @@ Array<std::int64_t> numbers_of(const Array<LongRow>& rows, Place place) {
 
 template <class T>
 Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Place place,
-                            const Array<LongRow>& rows) {
+                            const Array<LongRow>& rows, [[maybe_unused]] std::int64_t longest) {
   const auto size = rows.empty() ? static_cast<std::size_t>(matrix.rows) : rows.size();
   Reference reference{Array<double>(size, place), Array<double>(size, place), numbers_of(rows, place)};
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) {
-      cuda::reference_product(matrix, alpha, x, beta, y0, reference, place, rows);
+      cuda::reference_product(matrix, alpha, x, beta, y0, reference, place, rows, longest);
       return reference;
     }
   }
@@ -291,9 +292,9 @@ Comparison compare(const Reference& reference, const Scaled<T>& scaled, const T*
 }
 
 template Reference reference_product(const CsrView<float>&, float, const float*, float, const float*, Place,
-                                     const Array<LongRow>&);
+                                     const Array<LongRow>&, std::int64_t);
 template Reference reference_product(const CsrView<double>&, double, const double*, double, const double*, Place,
-                                     const Array<LongRow>&);
+                                     const Array<LongRow>&, std::int64_t);
 template Comparison compare(const Reference&, const float*, Place);
 template Comparison compare(const Reference&, const double*, Place);
 template Comparison compare(const Reference&, const Scaled<float>&, const float*);

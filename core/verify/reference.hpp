@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "core/machine/array.hpp"
 #include "core/machine/device.hpp"
@@ -43,12 +44,16 @@ inline constexpr std::int64_t strict_terms = sizeof(T) == sizeof(float) ? 1 << 1
 template <class T>
 inline constexpr std::int64_t walk_terms = sizeof(T) == sizeof(float) ? 1 << 16 : std::int64_t{1} << 45;
 
+/// More nonzeros than a row can have.
+inline constexpr std::int64_t unknown_length = std::numeric_limits<std::int64_t>::max();
+
 /// All pointers lie in the memory of `place`; x has matrix.cols elements, y0 matrix.rows; y0 is not read where beta
-/// is 0. Runs on the setup stream, complete when this returns. Where rows are given, in the memory of `place`, it is of
-/// these alone, and the signs of x are random.
+/// is 0. Runs on the setup stream. Where rows are given, in the memory of `place`, it is of these alone, and the signs
+/// of x are random. On a device it is complete when this returns unless no row has more than `longest` nonzeros and
+/// those are few: then nothing is waited for.
 template <class T>
 Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Place place,
-                            const Array<LongRow>& rows = {});
+                            const Array<LongRow>& rows = {}, std::int64_t longest = unknown_length);
 
 /// How far a product is from its reference. A row passes where |y - r| is within its bound, or where y and r are the
 /// same infinity or both not a number.

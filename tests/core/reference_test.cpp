@@ -160,9 +160,9 @@ HostCsr<T> with_rows_of(const std::vector<std::int64_t>& lengths, std::int64_t c
   return testing::from_lengths<T>(static_cast<std::int64_t>(lengths.size()), cols, length, step);
 }
 
-// Against sums in the host's widest precision.
+// Against sums in the host's widest precision, whether or not it is known how long the longest row is.
 template <class T>
-void expect_reference(const HostCsr<T>& source) {
+void expect_reference(const HostCsr<T>& source, std::int64_t longest) {
   constexpr T alpha = 2;
   constexpr T beta = -1;
   std::vector<T> x;
@@ -175,7 +175,7 @@ void expect_reference(const HostCsr<T>& source) {
     const auto on_device = Array<T>::copy_of(x, device);
     const auto added = Array<T>::copy_of(y0, device);
     const auto reference =
-        reference_product(data_of(matrix).on(device), alpha, on_device.data(), beta, added.data(), device);
+        reference_product(data_of(matrix).on(device), alpha, on_device.data(), beta, added.data(), device, {}, longest);
     const auto product = reference.product.to_vector();
     const auto bound = reference.bound.to_vector();
     for (std::size_t row = 0; row < y0.size(); ++row) {
@@ -197,19 +197,37 @@ void expect_reference(const HostCsr<T>& source) {
   }
 }
 
+template <class T>
+void expect_reference(const std::vector<std::int64_t>& lengths, std::int64_t cols) {
+  const auto source = with_rows_of<T>(lengths, cols);
+  for (const auto longest : {unknown_length, *std::max_element(lengths.begin(), lengths.end())}) {
+    SCOPED_TRACE("longest " + std::to_string(longest));
+    expect_reference(source, longest);
+  }
+}
+
+TEST(Reference, SumsShortRows) {
+  std::vector<std::int64_t> lengths(5000, 3);
+  lengths[0] = 200;
+  lengths[7] = 0;
+  lengths[4999] = 256;
+  expect_reference<double>(lengths, 9000);
+  expect_reference<float>(lengths, 9000);
+}
+
 TEST(Reference, SumsFewLongRowsAmongManyShortOnes) {
   std::vector<std::int64_t> lengths(5000, 3);
   lengths[0] = 200'000;
   lengths[7] = 0;
   lengths[123] = 9'000;
   lengths[4999] = 8'193;
-  expect_reference(with_rows_of<double>(lengths, 250'000));
-  expect_reference(with_rows_of<float>(lengths, 250'000));
+  expect_reference<double>(lengths, 250'000);
+  expect_reference<float>(lengths, 250'000);
 }
 
 TEST(Reference, SumsNothingButLongRows) {
-  expect_reference(with_rows_of<double>({100'000, 65'537, 300'000}, 400'000));
-  expect_reference(with_rows_of<float>({100'000, 65'537, 300'000}, 400'000));
+  expect_reference<double>({100'000, 65'537, 300'000}, 400'000);
+  expect_reference<float>({100'000, 65'537, 300'000}, 400'000);
 }
 
 // The rows and how often a column is repeated in them.
@@ -280,7 +298,7 @@ TEST(Reference, IsOfLongRowsAloneWithABoundForRandomSigns) {
 }
 
 TEST(Reference, SumsRowsThatAreNotLongEnoughToBeShared) {
-  expect_reference(with_rows_of<double>({0, 1, 31, 32, 33, 255, 256, 257, 5'000, 65'536}, 70'000));
+  expect_reference<double>({0, 1, 31, 32, 33, 255, 256, 257, 5'000, 65'536}, 70'000);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "tuner/context/rehearsal.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -19,24 +22,24 @@ namespace autospmv {
 
 namespace {
 
-// Whether a device is to rehearse that for the first time; what comes before the first candidate is 0.
+// Whether a device is to take that step for the first time.
 template <class T>
-bool is_first(const Device& device, std::size_t what = 0) {
+bool is_first(const Device& device, std::size_t step) {
   static std::mutex mutex;
   static auto& rehearsed = *new std::set<std::pair<int, std::size_t>>();  // a context may be as static itself
   const std::scoped_lock lock(mutex);
-  return rehearsed.insert({device.ordinal, what}).second;
+  return rehearsed.insert({device.ordinal, step}).second;
 }
 
 // Rows that are all so long, on the device; their values are all different, or one.
 template <class T>
 class Band {
  public:
-  Band(std::int32_t length, Place place, bool one_value = false) {
+  Band(std::int32_t length, Place place, bool one_value = false) : rows_(std::clamp(nonzeros / length, 64, 512)) {
     std::vector<std::int32_t> row_ptr{0};
     std::vector<std::int32_t> col_idx;
     std::vector<T> values;
-    for (std::int32_t row = 0; row < rows; ++row) {
+    for (std::int32_t row = 0; row < rows_; ++row) {
       for (std::int32_t k = 0; k < length; ++k) {
         col_idx.push_back(row / length + k);
         values.push_back(T{1} / static_cast<T>(one_value ? 3 : values.size() + 3));
@@ -49,80 +52,103 @@ class Band {
   }
 
   [[nodiscard]] CsrView<T> view() const {
-    return {rows, rows, static_cast<std::int64_t>(col_idx_.size()), row_ptr_.data(), col_idx_.data(), values_.data()};
+    return {rows_, rows_, static_cast<std::int64_t>(col_idx_.size()), row_ptr_.data(), col_idx_.data(), values_.data()};
   }
 
  private:
-  static constexpr std::int32_t rows = 512;
+  static constexpr std::int32_t nonzeros = 1 << 12;
 
+  std::int32_t rows_;
   Array<std::int32_t> row_ptr_;
   Array<std::int32_t> col_idx_;
   Array<T> values_;
 };
 
+// What comes before the first candidate, of rows of so many nonzeros.
+template <class T>
+void rehearse_plain(const Device& device, std::int32_t length) {
+  const Band<T> band(length, device);
+  const auto matrix = band.view();
+  const auto longest = longest_row(matrix.row_ptr, matrix.rows, device);
+  const auto plain = blind_fallback_prospect(matrix, longest, device, Limits{}).candidate;
+  Measurement ignored;
+  const auto op = convert(matrix, plain, device, FormatLookup<T>(find_format<T>), ignored);
+  (void)fingerprint_of(matrix, device);
+  (void)extract_features(matrix, device);
+  if (op != nullptr) Verifier<T>(matrix, device, 1, longest).verify(*op, ignored);
+}
+
+template <class T>
+void rehearse_candidate(const Device& device, const Candidate& candidate) {
+  const Band<T> band(4, device, candidate.params["value_bits"] == 0);
+  const auto matrix = band.view();
+  Measurement ignored;
+  const auto op = convert(matrix, candidate, device, FormatLookup<T>(find_format<T>), ignored);
+  if (op == nullptr) return;
+  const auto stream = setup_stream(device);
+  Array<T> x(static_cast<std::size_t>(matrix.cols), device);
+  Array<T> y(static_cast<std::size_t>(matrix.rows), device);
+  fill_bytes(x.data(), 0, static_cast<std::size_t>(x.bytes()), device, stream);
+  op->apply(T{1}, x.data(), T{0}, y.data(), stream);
+  synchronize(device, stream);
+}
+
+// Rows of so many nonzeros, or parameters of ell_packed.
+struct Step {
+  std::int32_t length = 0;
+  int entries = 0;
+  int column_bits = 0;
+  bool full_values = true;
+};
+
+// What is needed the most comes first. Plain CSR and the reference have kernels of their own for the lengths.
+constexpr std::array<Step, rehearsal_steps> steps{{
+    {.length = 4},
+    {.length = 24},
+    {.entries = 8, .column_bits = 32},
+    {.entries = 8, .column_bits = 16},
+    {.entries = 8, .column_bits = 32, .full_values = false},
+    {.length = 160},
+    {.entries = 4, .column_bits = 32},
+    {.entries = 8, .column_bits = 16, .full_values = false},
+    {.entries = 4, .column_bits = 16},
+    {.entries = 4, .column_bits = 32, .full_values = false},
+    {.entries = 4, .column_bits = 16, .full_values = false},
+}};
+
 }  // namespace
 
 template <class T>
-void rehearse(const Device& device) noexcept {
+std::optional<Candidate> rehearsed_candidate(std::size_t step) {
+  const auto& what = steps[step];
+  if (what.length > 0) return std::nullopt;
+  Candidate candidate{"ell_packed", {}};
+  candidate.params.set("block", 256);
+  candidate.params.set("column_bits", what.column_bits);
+  candidate.params.set("entries", what.entries);
+  candidate.params.set("value_bits", what.full_values ? formats::full_value_bits<T> : 0);
+  return candidate;
+}
+
+template <class T>
+void rehearse(const Device& device, std::size_t step) noexcept {
   try {
-    if (device.backend == Backend::host || !is_first<T>(device)) return;
+    if (device.backend == Backend::host || !is_first<T>(device, step)) return;
     const DeviceScope scope(device);
     const RelaxedCapture relaxed(device);
-    // Lengths for which plain CSR and the reference have kernels of their own.
-    for (const std::int32_t length : {4, 24, 160}) {
-      const Band<T> band(length, device);
-      const auto matrix = band.view();
-      const auto longest = longest_row(matrix.row_ptr, matrix.rows, device);
-      const auto plain = blind_fallback_prospect(matrix, longest, device, Limits{}).candidate;
-      Measurement ignored;
-      const auto op = convert(matrix, plain, device, FormatLookup<T>(find_format<T>), ignored);
-      (void)fingerprint_of(matrix, device);
-      (void)extract_features(matrix, device);
-      if (op != nullptr) Verifier<T>(matrix, device, 1).verify(*op, ignored);
+    if (const auto candidate = rehearsed_candidate<T>(step)) {
+      rehearse_candidate<T>(device, *candidate);
+    } else {
+      rehearse_plain<T>(device, steps[step].length);
     }
   } catch (const std::exception&) {
     // What needs it next will say what fails.
   }
 }
 
-template <class T>
-Candidate rehearsed_candidate(std::size_t which) {
-  Candidate candidate{"ell_packed", {}};
-  candidate.params.set("block", 256);
-  candidate.params.set("column_bits", which / 2 % 2 == 0 ? 32 : 16);
-  candidate.params.set("entries", which / 4 % 2 == 0 ? 8 : 4);
-  candidate.params.set("value_bits", which % 2 == 0 ? formats::full_value_bits<T> : 0);
-  return candidate;
-}
-
-template <class T>
-void rehearse_candidate(const Device& device, std::size_t which) noexcept {
-  try {
-    if (device.backend == Backend::host || !is_first<T>(device, which + 1)) return;
-    const DeviceScope scope(device);
-    const RelaxedCapture relaxed(device);
-    const auto candidate = rehearsed_candidate<T>(which);
-    const Band<T> band(4, device, candidate.params["value_bits"] == 0);
-    const auto matrix = band.view();
-    Measurement ignored;
-    const auto op = convert(matrix, candidate, device, FormatLookup<T>(find_format<T>), ignored);
-    if (op == nullptr) return;
-    const auto stream = setup_stream(device);
-    Array<T> x(static_cast<std::size_t>(matrix.cols), device);
-    Array<T> y(static_cast<std::size_t>(matrix.rows), device);
-    fill_bytes(x.data(), 0, static_cast<std::size_t>(x.bytes()), device, stream);
-    op->apply(T{1}, x.data(), T{0}, y.data(), stream);
-    synchronize(device, stream);
-  } catch (const std::exception&) {
-    // What needs it next will say what fails.
-  }
-}
-
-template void rehearse<float>(const Device&) noexcept;
-template void rehearse<double>(const Device&) noexcept;
-template Candidate rehearsed_candidate<float>(std::size_t);
-template Candidate rehearsed_candidate<double>(std::size_t);
-template void rehearse_candidate<float>(const Device&, std::size_t) noexcept;
-template void rehearse_candidate<double>(const Device&, std::size_t) noexcept;
+template std::optional<Candidate> rehearsed_candidate<float>(std::size_t);
+template std::optional<Candidate> rehearsed_candidate<double>(std::size_t);
+template void rehearse<float>(const Device&, std::size_t) noexcept;
+template void rehearse<double>(const Device&, std::size_t) noexcept;
 
 }  // namespace autospmv

@@ -10,11 +10,13 @@
 #include <spdlog/spdlog.h>
 
 #include "core/error.hpp"
+#include "core/matrix/matrix_data.hpp"
 #include "core/printable.hpp"
 #include "formats/format.hpp"
 #include "tuner/context/layers.hpp"
 #include "tuner/context/rehearsal.hpp"
 #include "tuner/measure/meter.hpp"
+#include "tuner/search/candidates.hpp"
 
 namespace autospmv {
 
@@ -88,25 +90,40 @@ Service::Service(const ContextOptions& options)
   if (effort_ == Effort::online && device_.backend == Backend::cuda && background_->start()) get_ready();
 }
 
+// Of both types, that of the matrices that there are goes first.
 void Service::get_ready() const {
-  const auto post = [this](auto task) {
-    (void)background_->post([this, task] {
-      if (is_idle()) task();
-    });
+  constexpr auto steps = 1 + rehearsal_steps;
+  const auto ready = std::make_shared<std::pair<std::size_t, std::size_t>>();
+  const auto take_step = [this, ready] {
+    auto& [doubles, floats] = *ready;
+    const bool only_floats = MatrixData<float>::exists() && !MatrixData<double>::exists();
+    if (floats < steps && (only_floats || doubles == steps)) {
+      get_ready<float>(floats++);
+    } else {
+      get_ready<double>(doubles++);
+    }
   };
-  post([this] { rehearse<double>(device_); });
-  post([this] { rehearse<float>(device_); });
-  post([this] { read_ahead<double>(); });
-  post([this] { read_ahead<float>(); });
-  for (std::size_t which = 0; which < rehearsed_candidates; ++which) {
-    post([this, which] { rehearse_candidate<double>(device_, which); });
-    post([this, which] { rehearse_candidate<float>(device_, which); });
+  for (std::size_t step = 0; step < 2 * steps; ++step) {
+    (void)background_->post([this, take_step] {
+      if (is_idle()) take_step();
+    });
+  }
+}
+
+template <class T>
+void Service::get_ready(std::size_t step) const noexcept {
+  if (step > 0) {
+    rehearse<T>(device_, step - 1);
+  } else {
+    read_ahead<T>();
   }
 }
 
 template <class T>
 void Service::read_ahead() const noexcept {
   try {
+    // The first prediction of a process takes several times as long as those after it.
+    (void)all_prospects<T>(ordinary_features(), device_, Predictor(cost_model()), {}, Choices::likely);
     (void)history<T>();
     prefetch<T>();
   } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -125,6 +126,8 @@ class Service : Uncopied {
   [[nodiscard]] bool prefetches() const { return device_.backend != Backend::host && background_ != nullptr; }
   /// Has the thread in the background do what a tuning would wait for, while there is none.
   void get_ready() const;
+  template <class T>
+  void get_ready(std::size_t step) const noexcept;
   /// The copy bandwidth where that takes no measurement.
   [[nodiscard]] std::optional<double> known_copy_bandwidth() const;
   /// What predictions take for it where nobody has measured it.

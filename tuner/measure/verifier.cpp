@@ -52,8 +52,12 @@ std::string fault_of(const Findings& findings) {
 }  // namespace
 
 template <class T>
-Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed)
-    : matrix_(matrix), place_(device), probe_(matrix.cols, matrix.rows, device), watch_(make_stopwatch(device)) {
+Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest)
+    : matrix_(matrix),
+      place_(device),
+      longest_(longest),
+      probe_(matrix.cols, matrix.rows, device),
+      watch_(make_stopwatch(device)) {
   const double largest = largest_magnitude(matrix.values, matrix.nnz, place_);
   const double scale = std::ldexp(1.0, exponent_of_scale<T>(largest));
   // As large as a term.
@@ -61,7 +65,7 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
   const RandomVector x{mix64(seed), scale};
   add_check(x, false, {});
   checks_.push_back({x, static_cast<T>(some_alpha), static_cast<T>(some_beta), {}});
-  const auto rows = long_rows(matrix, strict_terms<T>, place_);
+  const auto rows = longest_ > strict_terms<T> ? long_rows(matrix, strict_terms<T>, place_) : std::vector<LongRow>{};
   if (!rows.empty()) {
     const auto on_device = Array<LongRow>::copy_of(rows, place_);
     const auto classes = classes_for<T>(rows);
@@ -76,7 +80,7 @@ template <class T>
 void Verifier<T>::add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows) {
   Check check{x, scaled ? static_cast<T>(some_alpha) : T{1}, scaled ? static_cast<T>(some_beta) : T{0}, {}};
   prepare(x, check.beta);
-  check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows);
+  check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows, longest_);
   checks_.push_back(std::move(check));
 }
 
@@ -113,14 +117,18 @@ bool Verifier<T>::is_slow(const Operator<T>& op, double limit) {
 
 // One after another without waiting: on a device, to ask for what was found takes longer than most products.
 template <class T>
-void Verifier<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
-  measurement.outcome = Outcome::passed;
-  measurement.worst_error = 0;
+void Verifier<T>::begin(const Operator<T>& op) {
   (void)probe_.take_findings();  // of one that could not be launched
   for (const auto& check : checks_) {
     multiply(op, check);
     look(check);
   }
+}
+
+template <class T>
+void Verifier<T>::finish(const Operator<T>& op, Measurement& measurement, double limit) {
+  measurement.outcome = Outcome::passed;
+  measurement.worst_error = 0;
   for (const auto& findings : probe_.take_findings()) {
     measurement.worst_error = std::max(measurement.worst_error, findings.comparison.worst_error);
     measurement.detail = fault_of(findings);

@@ -38,13 +38,20 @@ template <class T>
 class Verifier {
  public:
   /// Draws the vectors and computes the reference products. The matrix lies in the device's memory and outlives the
-  /// verifier.
-  Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed);
+  /// verifier; its longest row has so many nonzeros, where that is known.
+  Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest = unknown_length);
 
-  /// Multiplies on the setup stream until a product is wrong and notes outcome, detail and worst error; complete when
-  /// this returns. Where the first product took longer than `limit` seconds, it is computed once more: where that does
-  /// too, its time is noted as well, as the one warm sample of a candidate that is not worth a second look.
-  void verify(const Operator<T>& op, Measurement& measurement, double limit = std::numeric_limits<double>::infinity());
+  /// Multiplies on the setup stream and notes outcome, detail and worst error; complete when this returns. Where the
+  /// first product took longer than `limit` seconds, it is computed once more: where that does too, its time is noted
+  /// as well, as the one warm sample of a candidate that is not worth a second look.
+  void verify(const Operator<T>& op, Measurement& measurement, double limit = std::numeric_limits<double>::infinity()) {
+    begin(op);
+    finish(op, measurement, limit);
+  }
+
+  /// In two steps. What begins waits for nothing, so that there is something else to do meanwhile.
+  void begin(const Operator<T>& op);
+  void finish(const Operator<T>& op, Measurement& measurement, double limit = std::numeric_limits<double>::infinity());
 
   /// What to time products with: no element is 0.
   [[nodiscard]] const T* x() const { return probe_.x(); }
@@ -68,6 +75,7 @@ class Verifier {
 
   CsrView<T> matrix_;
   Place place_;
+  std::int64_t longest_;
   Probe<T> probe_;
   RandomVector y_;  // before a product, where beta is not 0
   std::vector<Check> checks_;

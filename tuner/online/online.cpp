@@ -44,6 +44,7 @@ template <class T>
 void Online<T>::begin() {
   const auto get_ready = [&] {
     steps_ = work();
+    if (!on_host()) operators_.begin_trial(operators_.best());
     if (!service_->watch(this->weak_from_this())) return false;
     works_ = service_->work();
     if (on_host()) return true;
@@ -140,10 +141,13 @@ Steps Online<T>::work() {
   try {
     const auto start = Clock::now();
     auto& plain = operators_.best();
-    if (!on_host()) look_early();
-    operators_.begin_trial(plain);
-    // Nothing that the device takes part in while products are timed.
-    if (features_) predict();
+    if (on_host()) {
+      operators_.begin_trial(plain);
+    } else {
+      // The pattern is read once for that, which few of the products that are timed may notice.
+      known_ = look_up();
+    }
+    // Nothing else that the device takes part in while products are timed.
     co_await CallsDone{*this};
     end_trial(plain);
     auto measured = plain.record.measurement;
@@ -155,6 +159,8 @@ Steps Online<T>::work() {
       time_plain_loop();
       co_await Affordable{*this, price(costs.key)};
       if (!is_over()) known_ = look_up();
+    } else if (!known_.winner && !is_over()) {
+      extract();
     }
     const auto& winner = known_.winner;
     const bool is_other = winner && winner->candidate != plain.record.candidate;
@@ -192,9 +198,14 @@ Steps Online<T>::work() {
       // All that it takes to come to a candidate, for without one a caller who stops has nothing of the rest.
       co_await Affordable{*this, price(costs.features) + price(costs.prediction) + prediction +
                                      price(costs.references) + price(costs.candidate)};
-      if (!is_over()) predict();
-      if (on_host()) co_await Pause{*this, moment};  // not within one call
-      if (!is_over()) verify_first();
+      if (on_host()) {
+        if (!is_over()) predict();
+        co_await Pause{*this, moment};  // not within one call
+        if (!is_over()) verify_first([] {});
+      } else if (!is_over()) {
+        if (task_.prospects.empty() && !features_) extract();
+        verify_first([this] { predict(); });
+      }
       std::vector<TrialRecord> known;
       if (!doubts && !known_.nothing) known = service_->database().trials(task_.key, task_.catalogue);
       // Its trial of now before one of earlier.
@@ -313,13 +324,6 @@ bool Online<T>::is_doubtful(const Contender<T>& contender, const Measurement& kn
   return service_->rechecks() && contender.record.measurement.warm.median > doubtful * known.warm.median;
 }
 
-// Of a matrix that nobody knows, all that takes the device's time before there is a candidate.
-template <class T>
-void Online<T>::look_early() {
-  known_ = look_up();
-  if (!known_.winner && !is_over()) extract();
-}
-
 template <class T>
 void Online<T>::extract() {
   const auto values = task_.matrix->hold_values();
@@ -360,14 +364,14 @@ bool Online<T>::same_kind(const CsrView<T>& matrix, Stream stream) const {
 
 // It multiplies already, and was timed: as a candidate, it is only verified.
 template <class T>
-void Online<T>::verify_first() {
+void Online<T>::verify_first(const std::function<void()>& meanwhile) {
   auto& first = operators_.best();
   auto trial = first.record.measurement;
   trial.bytes = first.op->bytes();
   {
     const auto values = task_.matrix->hold_values();
     if (is_over()) return;
-    verification_ = builder_.verify(first.op->current(), trial);
+    verification_ = builder_.verify(first.op->current(), trial, meanwhile);
   }
   operators_.note(first, trial);
   best_passes_ = trial.outcome == Outcome::passed;

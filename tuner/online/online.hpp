@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <coroutine>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -186,12 +187,11 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   /// Whether products take so much longer than is known that it was not them who were measured.
   [[nodiscard]] bool is_doubtful(const Contender<T>& contender, const Measurement& known) const;
   [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
-  void look_early();
   void extract();
   void predict();
 
   // ---- Trials
-  void verify_first();
+  void verify_first(const std::function<void()>& meanwhile);
   /// What is to be timed, or nullptr where `trial` says why not.
   [[nodiscard]] Contender<T>* make_contender(const Prospect& prospect, Measurement& trial, Verification verification);
   [[nodiscard]] std::string limit_that_forbids(const Prospect& prospect, double bytes);

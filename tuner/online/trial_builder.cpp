@@ -16,7 +16,7 @@ std::unique_ptr<Operator<T>> TrialBuilder<T>::build(const Prospect& prospect, Ve
   std::unique_ptr<Operator<T>> op;
   try {
     op = convert(matrix_->on(device_), prospect.candidate, device_, formats_, measurement);
-    if (op != nullptr && verification == Verification::due) verify(*op, measurement, limit);
+    if (op != nullptr && verification == Verification::due) verifier()->verify(*op, measurement, limit);
     if (measurement.warm.samples > 0) op.reset();
   } catch (const std::exception& error) {
     op.reset();
@@ -35,11 +35,16 @@ std::unique_ptr<Operator<T>> TrialBuilder<T>::build(const Prospect& prospect, Ve
 }
 
 template <class T>
-double TrialBuilder<T>::verify(const Operator<T>& op, Measurement& measurement, double limit) {
+double TrialBuilder<T>::verify(const Operator<T>& op, Measurement& measurement,
+                               const std::function<void()>& meanwhile) {
   const auto verifier = this->verifier();
   const auto start = Clock::now();
-  verifier->verify(op, measurement, limit);
-  return seconds_since(start);
+  verifier->begin(op);
+  const double begun = seconds_since(start);
+  meanwhile();
+  const auto end = Clock::now();
+  verifier->finish(op, measurement);
+  return begun + seconds_since(end);
 }
 
 template <class T>
@@ -48,7 +53,8 @@ std::shared_ptr<Verifier<T>> TrialBuilder<T>::verifier() {
     const std::scoped_lock lock(mutex_);
     if (verifier_) return verifier_;
   }
-  auto made = std::make_shared<Verifier<T>>(matrix_->on(device_), device_, std::random_device{}());
+  auto made = std::make_shared<Verifier<T>>(matrix_->on(device_), device_, std::random_device{}(),
+                                            matrix_->longest_row().value_or(unknown_length));
   const std::scoped_lock lock(mutex_);
   verifier_ = made;
   return made;

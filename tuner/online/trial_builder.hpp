@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -37,9 +37,9 @@ class TrialBuilder {
     launch_.reset();
   }
 
-  /// Verifies an operator that there is. Seconds that took, without the reference products.
-  double verify(const Operator<T>& op, Measurement& measurement,
-                double limit = std::numeric_limits<double>::infinity());
+  /// Verifies an operator that there is, and calls meanwhile() once that has begun, which a device does not wait for.
+  /// Seconds that took, without the reference products and what was done meanwhile.
+  double verify(const Operator<T>& op, Measurement& measurement, const std::function<void()>& meanwhile);
 
   /// The values are others now, or nothing is tried any more. From any thread.
   void forget_references();

@@ -23,16 +23,20 @@ TYPED_TEST(Rehearsal, IsOfCandidatesThatThereAre) {
   for (auto& value : matrix.values) value = TypeParam{1} / 3;
   const auto features = extract_features(matrix.view(), Place{});
   std::set<Candidate> rehearsed;
-  for (std::size_t which = 0; which < rehearsed_candidates; ++which) {
-    const auto candidate = rehearsed_candidate<TypeParam>(which);
-    const auto* format = find_format<TypeParam>(candidate.format);
+  std::size_t steps = 0;
+  for (std::size_t step = 0; step < rehearsal_steps; ++step) {
+    const auto candidate = rehearsed_candidate<TypeParam>(step);
+    if (!candidate) continue;
+    ++steps;
+    const auto* format = find_format<TypeParam>(candidate->format);
     ASSERT_NE(format, nullptr);
-    EXPECT_TRUE(format->info().is_offered_on(Backend::cuda)) << candidate.text();
-    const auto cost = format->predict(features, candidate.params, testing::gpu_recording().device);
-    EXPECT_TRUE(cost) << candidate.text();
-    rehearsed.insert(candidate);
+    EXPECT_TRUE(format->info().is_offered_on(Backend::cuda)) << candidate->text();
+    const auto cost = format->predict(features, candidate->params, testing::gpu_recording().device);
+    EXPECT_TRUE(cost) << candidate->text();
+    rehearsed.insert(*candidate);
   }
-  EXPECT_EQ(rehearsed.size(), rehearsed_candidates);
+  EXPECT_GT(steps, 0);
+  EXPECT_EQ(rehearsed.size(), steps);
 }
 
 }  // namespace
