@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "formats/sizes.hpp"
+#include "tuner/measure/caller_stream.hpp"
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/verifier.hpp"
 #include "tuner/search/candidates.hpp"
@@ -31,18 +33,26 @@ bool is_first(const Device& device, std::size_t step) {
   return rehearsed.insert({device.ordinal, step}).second;
 }
 
-// Rows that are all so long, on the device; their values are all different, or one.
+// Rows of so many nonzeros, the first maybe of more, on the device; their values are all different, or one.
+struct BandShape {
+  std::int32_t length = 0;
+  std::int32_t longest = 0;
+  bool one_value = false;
+};
+
 template <class T>
 class Band {
  public:
-  Band(std::int32_t length, Place place, bool one_value = false) : rows_(std::clamp(nonzeros / length, 64, 512)) {
+  Band(const BandShape& shape, Place place) {
     std::vector<std::int32_t> row_ptr{0};
     std::vector<std::int32_t> col_idx;
     std::vector<T> values;
-    for (std::int32_t row = 0; row < rows_; ++row) {
+    while (row_ptr.size() <= most_rows && col_idx.size() < enough_nonzeros) {
+      const auto row = static_cast<std::int32_t>(row_ptr.size()) - 1;
+      const auto length = row == 0 ? std::max(shape.length, shape.longest) : shape.length;
       for (std::int32_t k = 0; k < length; ++k) {
-        col_idx.push_back(row / length + k);
-        values.push_back(T{1} / static_cast<T>(one_value ? 3 : values.size() + 3));
+        col_idx.push_back(row / shape.length + k);
+        values.push_back(T{1} / static_cast<T>(shape.one_value ? 3 : values.size() + 3));
       }
       row_ptr.push_back(static_cast<std::int32_t>(col_idx.size()));
     }
@@ -52,22 +62,28 @@ class Band {
   }
 
   [[nodiscard]] CsrView<T> view() const {
-    return {rows_, rows_, static_cast<std::int64_t>(col_idx_.size()), row_ptr_.data(), col_idx_.data(), values_.data()};
+    return {static_cast<std::int32_t>(row_ptr_.size()) - 1,
+            cols,
+            static_cast<std::int64_t>(col_idx_.size()),
+            row_ptr_.data(),
+            col_idx_.data(),
+            values_.data()};
   }
 
  private:
-  static constexpr std::int32_t nonzeros = 1 << 12;
+  static constexpr std::int32_t cols = 512;
+  static constexpr std::size_t most_rows = 512;
+  static constexpr std::size_t enough_nonzeros = 1 << 13;
 
-  std::int32_t rows_;
   Array<std::int32_t> row_ptr_;
   Array<std::int32_t> col_idx_;
   Array<T> values_;
 };
 
-// What comes before the first candidate, of rows of so many nonzeros.
+// What comes before the first candidate.
 template <class T>
-void rehearse_plain(const Device& device, std::int32_t length) {
-  const Band<T> band(length, device);
+void rehearse_plain(const Device& device, const BandShape& shape) {
+  const Band<T> band(shape, device);
   const auto matrix = band.view();
   const auto longest = longest_row(matrix.row_ptr, matrix.rows, device);
   const auto plain = blind_fallback_prospect(matrix, longest, device, Limits{}).candidate;
@@ -76,11 +92,14 @@ void rehearse_plain(const Device& device, std::int32_t length) {
   (void)fingerprint_of(matrix, device);
   (void)extract_features(matrix, device);
   if (op != nullptr) Verifier<T>(matrix, device, 1, longest).verify(*op, ignored);
+  // The first events of a process take several times as long to make.
+  std::array<std::unique_ptr<Stopwatch>, 10> watches;
+  for (auto& watch : watches) watch = make_stopwatch(device);
 }
 
 template <class T>
 void rehearse_candidate(const Device& device, const Candidate& candidate) {
-  const Band<T> band(4, device, candidate.params["value_bits"] == 0);
+  const Band<T> band({.length = 4, .one_value = candidate.params["value_bits"] == 0}, device);
   const auto matrix = band.view();
   Measurement ignored;
   const auto op = convert(matrix, candidate, device, FormatLookup<T>(find_format<T>), ignored);
@@ -93,22 +112,23 @@ void rehearse_candidate(const Device& device, const Candidate& candidate) {
   synchronize(device, stream);
 }
 
-// Rows of so many nonzeros, or parameters of ell_packed.
+// Rows, or parameters of ell_packed.
 struct Step {
-  std::int32_t length = 0;
+  BandShape rows = {};
   int entries = 0;
   int column_bits = 0;
   bool full_values = true;
 };
 
-// What is needed the most comes first. Plain CSR and the reference have kernels of their own for the lengths.
+// What is needed the most comes first. Plain CSR has kernels of its own where one row is longer than others, and so
+// have the reference products of long rows.
 constexpr std::array<Step, rehearsal_steps> steps{{
-    {.length = 4},
-    {.length = 24},
+    {.rows = {.length = 4}},
+    {.rows = {.length = 4, .longest = 256}},
     {.entries = 8, .column_bits = 32},
     {.entries = 8, .column_bits = 16},
     {.entries = 8, .column_bits = 32, .full_values = false},
-    {.length = 160},
+    {.rows = {.length = 160}},
     {.entries = 4, .column_bits = 32},
     {.entries = 8, .column_bits = 16, .full_values = false},
     {.entries = 4, .column_bits = 16},
@@ -121,7 +141,7 @@ constexpr std::array<Step, rehearsal_steps> steps{{
 template <class T>
 std::optional<Candidate> rehearsed_candidate(std::size_t step) {
   const auto& what = steps[step];
-  if (what.length > 0) return std::nullopt;
+  if (what.rows.length > 0) return std::nullopt;
   Candidate candidate{"ell_packed", {}};
   candidate.params.set("block", 256);
   candidate.params.set("column_bits", what.column_bits);
@@ -139,7 +159,7 @@ void rehearse(const Device& device, std::size_t step) noexcept {
     if (const auto candidate = rehearsed_candidate<T>(step)) {
       rehearse_candidate<T>(device, *candidate);
     } else {
-      rehearse_plain<T>(device, steps[step].length);
+      rehearse_plain<T>(device, steps[step].rows);
     }
   } catch (const std::exception&) {
     // What needs it next will say what fails.

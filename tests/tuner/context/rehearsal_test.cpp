@@ -8,6 +8,7 @@
 #include "features/features.hpp"
 #include "formats/format.hpp"
 #include "io/generators.hpp"
+#include "tests/formats/support.hpp"
 #include "tests/tuner/predict/recorded.hpp"
 
 namespace autospmv {
@@ -37,6 +38,14 @@ TYPED_TEST(Rehearsal, IsOfCandidatesThatThereAre) {
   }
   EXPECT_GT(steps, 0);
   EXPECT_EQ(rehearsed.size(), steps);
+}
+
+// Compute-sanitizer sees what each step reads and writes.
+TYPED_TEST(Rehearsal, LeavesEveryDeviceWorking) {
+  for (const auto& device : testing::devices()) {
+    for (std::size_t step = 0; step < rehearsal_steps; ++step) rehearse<TypeParam>(device, step);
+    EXPECT_NO_THROW(synchronize(device)) << name_of(device.backend);
+  }
 }
 
 }  // namespace
