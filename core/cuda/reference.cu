@@ -196,7 +196,7 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   const auto most_of_a_row = most_of_a_thread * threads_of_row;
   const bool may_share = longest > most_of_a_row;
   Array<std::int64_t> shared_rows(may_share ? static_cast<std::size_t>(matrix.nnz / most_of_a_row) : 0, place);
-  auto count = make_counter(place, stream);
+  auto count = may_share ? make_counter(place, stream) : Array<unsigned long long>();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     const ReferenceTask task{
         matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};

@@ -31,11 +31,6 @@ inline std::vector<double> ramp(std::int64_t size) {
 /// A context on the host that logs nothing; in memory unless a file is given.
 ContextOptions host_options(const std::filesystem::path& database = {});
 
-/// Predictions of the cost model alone, at some bandwidth.
-inline Predictor blind_predictor(const Device& device) {
-  return Predictor(CostModel(device, 1e10, default_coefficients(device.backend)));
-}
-
 /// A folder that is removed with everything in it.
 class TemporaryFolder {
  public:

@@ -16,7 +16,6 @@
 #include "tuner/context/layers.hpp"
 #include "tuner/context/rehearsal.hpp"
 #include "tuner/measure/meter.hpp"
-#include "tuner/search/candidates.hpp"
 
 namespace autospmv {
 
@@ -122,8 +121,6 @@ void Service::get_ready(std::size_t step) const noexcept {
 template <class T>
 void Service::read_ahead() const noexcept {
   try {
-    // The first prediction of a process takes several times as long as those after it.
-    (void)all_prospects<T>(ordinary_features(), device_, Predictor(cost_model()), {}, Choices::likely);
     (void)history<T>();
     prefetch<T>();
   } catch (const std::exception& error) {

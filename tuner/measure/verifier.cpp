@@ -53,34 +53,30 @@ std::string fault_of(const Findings& findings) {
 
 template <class T>
 Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest)
-    : matrix_(matrix),
-      place_(device),
-      longest_(longest),
-      probe_(matrix.cols, matrix.rows, device),
-      watch_(make_stopwatch(device)) {
+    : matrix_(matrix), place_(device), probe_(matrix.cols, matrix.rows, device), watch_(make_stopwatch(device)) {
   const double largest = largest_magnitude(matrix.values, matrix.nnz, place_);
   const double scale = std::ldexp(1.0, exponent_of_scale<T>(largest));
   // As large as a term.
   y_ = {seed, largest > 0 ? std::ldexp(scale, std::ilogb(largest)) : 1};
   const RandomVector x{mix64(seed), scale};
-  add_check(x, false, {});
+  add_check(x, false, {}, longest);
   checks_.push_back({x, static_cast<T>(some_alpha), static_cast<T>(some_beta), {}});
-  const auto rows = longest_ > strict_terms<T> ? long_rows(matrix, strict_terms<T>, place_) : std::vector<LongRow>{};
+  const auto rows = longest > strict_terms<T> ? long_rows(matrix, strict_terms<T>, place_) : std::vector<LongRow>{};
   if (!rows.empty()) {
     const auto on_device = Array<LongRow>::copy_of(rows, place_);
     const auto classes = classes_for<T>(rows);
     for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
-      add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device);
+      add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device, longest);
     }
   }
   prepare(checks_.front().x, T{0});
 }
 
 template <class T>
-void Verifier<T>::add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows) {
+void Verifier<T>::add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows, std::int64_t longest) {
   Check check{x, scaled ? static_cast<T>(some_alpha) : T{1}, scaled ? static_cast<T>(some_beta) : T{0}, {}};
   prepare(x, check.beta);
-  check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows, longest_);
+  check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows, longest);
   checks_.push_back(std::move(check));
 }
 

@@ -67,7 +67,7 @@ class Verifier {
   };
 
   /// With a reference of its own for those rows.
-  void add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows);
+  void add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows, std::int64_t longest);
   void prepare(const RandomVector& x, T beta);
   void multiply(const Operator<T>& op, const Check& check);
   void look(const Check& check);
@@ -75,7 +75,6 @@ class Verifier {
 
   CsrView<T> matrix_;
   Place place_;
-  std::int64_t longest_;
   Probe<T> probe_;
   RandomVector y_;  // before a product, where beta is not 0
   std::vector<Check> checks_;

@@ -70,4 +70,9 @@ Correction Predictor::correction(const std::string& format, const Params& params
   return correction;
 }
 
+Predictor blind_predictor(const Device& device) {
+  constexpr double any_bandwidth = 1e11;
+  return Predictor(CostModel(device, any_bandwidth, default_coefficients(device.backend)));
+}
+
 }  // namespace autospmv

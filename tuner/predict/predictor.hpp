@@ -94,4 +94,7 @@ class Predictor {
   Correction unknown_;
 };
 
+/// Predicts what the default cost model says at some bandwidth: an order, no times.
+Predictor blind_predictor(const Device& device);
+
 }  // namespace autospmv

@@ -298,8 +298,7 @@ template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits) {
   // It only has to put kernels in order that all move the bytes of plain CSR.
-  constexpr double any_bandwidth = 1e11;
-  const Predictor predictor(CostModel(device, any_bandwidth, default_coefficients(device.backend)));
+  const auto predictor = blind_predictor(device);
   const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
   const auto& formats = device.backend == Backend::host ? known_unconverting_formats<T, Backend::host>(device)
                                                         : known_unconverting_formats<T, Backend::cuda>(device);

@@ -19,7 +19,7 @@ using testing::make_matrix;
 TEST(AllProspects, AreThereForASearch) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(data_of(matrix).on({}), Place{});
-  const auto prospects = all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()));
+  const auto prospects = all_prospects<double>(features, host_device(), blind_predictor(host_device()));
   const auto few = make_search(prospects, Effort::measure, {});
   const auto admitted =
       std::count_if(prospects.begin(), prospects.end(), [](const Prospect& p) { return p.admitted(); });
@@ -37,7 +37,7 @@ TEST(AllProspects, AreThereForASearch) {
 TEST(AllProspects, LeaveOutWhatWinsNowhereUnlessItIsNamedOrEverythingIs) {
   const auto matrix = make_matrix<double>("gen:pde:10");
   const auto features = extract_features(data_of(matrix).on({}), Place{});
-  const auto predictor = testing::blind_predictor(host_device());
+  const auto predictor = blind_predictor(host_device());
   const auto count_coo = [&](std::span<const FormatChoice> only, Choices choices) {
     const auto prospects = all_prospects<double>(features, host_device(), predictor, only, choices);
     return std::count_if(prospects.begin(), prospects.end(),
@@ -88,7 +88,7 @@ TEST(AllProspects, AreDeterministicOneByOne) {
   const auto matrix = make_matrix<double>("gen:circuit:3000");
   const auto features = extract_features(data_of(matrix).on({}), Place{});
   int seen = 0;
-  for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
+  for (const auto& prospect : all_prospects<double>(features, host_device(), blind_predictor(host_device()))) {
     if (prospect.candidate.format != "hyb") continue;
     EXPECT_TRUE(prospect.deterministic) << prospect.candidate.text();
     ++seen;

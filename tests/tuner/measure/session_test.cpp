@@ -131,7 +131,7 @@ TEST(SessionOnDevice, TimesEveryCandidate) {
   const auto features = extract_features(view, device);
   Session<double> session(view, device, tuning_rules, 1);
   int looped = 0;
-  for (const auto& prospect : all_prospects<double>(features, device, testing::blind_predictor(device))) {
+  for (const auto& prospect : all_prospects<double>(features, device, blind_predictor(device))) {
     if (!prospect.admitted()) continue;
     const auto record = session.attempt(prospect);
     const auto& measurement = record.measurement;
@@ -150,7 +150,7 @@ TEST(Session, MeasuresEveryKeptCandidateWarmAndCold) {
   const auto features = extract_features(view, Place{});
   Session<double> session(view, host_device(), bench_rules, 1);
   int admitted = 0;
-  for (const auto& prospect : all_prospects<double>(features, host_device(), testing::blind_predictor(host_device()))) {
+  for (const auto& prospect : all_prospects<double>(features, host_device(), blind_predictor(host_device()))) {
     // More of them would only take longer: the suite of the formats multiplies with all.
     if (!prospect.admitted() || admitted == 8) continue;
     EXPECT_TRUE(is_timed(session.attempt(prospect).measurement)) << prospect.candidate.text();

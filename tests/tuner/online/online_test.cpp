@@ -136,8 +136,7 @@ std::vector<Candidate> likely_candidates(const Device& device) {
   const auto matrix = make_matrix();
   const auto features = extract_features(data_of(matrix).on({}), Place{});
   std::vector<Candidate> likely;
-  for (auto& prospect :
-       all_prospects<double>(features, device, testing::blind_predictor(device), {}, Choices::likely)) {
+  for (auto& prospect : all_prospects<double>(features, device, blind_predictor(device), {}, Choices::likely)) {
     if (prospect.admitted()) likely.push_back(std::move(prospect.candidate));
   }
   return likely;

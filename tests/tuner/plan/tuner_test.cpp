@@ -399,8 +399,8 @@ class Claims : public ::testing::Test {
   template <class Wanted>
   [[nodiscard]] std::optional<Candidate> find(const Wanted& wanted) const {
     const auto& device = service_of(context).device();
-    const auto prospects = all_prospects<double>(extract_features(data_of(matrix).on(device), device), device,
-                                                 testing::blind_predictor(device));
+    const auto prospects =
+        all_prospects<double>(extract_features(data_of(matrix).on(device), device), device, blind_predictor(device));
     for (const auto& prospect : prospects) {
       if (prospect.admitted() && wanted(prospect)) return prospect.candidate;
     }
