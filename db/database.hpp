@@ -225,6 +225,10 @@ class Database : Uncopied {
   /// By candidate. What a process that still runs has noted is none yet.
   std::vector<Suspect> suspects(const TrialKey& key);
 
+  /// Asks what the tuning of a new matrix asks first, and writes what it writes, and takes that back: the first time
+  /// they take a connection several times as long.
+  void rehearse() noexcept;
+
   /// Every matrix and environment of which a trial is selected, most recent first, with how many candidates are.
   std::vector<TunedMatrix> list(const Selection& selection = {});
 

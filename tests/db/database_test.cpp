@@ -321,6 +321,26 @@ TEST(Database, LooksTrialsUpByIndex) {
       << plan;
 }
 
+TEST(Database, TakesARehearsalBack) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory / "trials.db";
+  test::Warnings warnings;
+  const auto database = Database::open(file, warnings.sink());
+  db::Connection other(file, db::Access::write);
+  const auto rows = [&] {
+    return other.number("SELECT (SELECT count(*) FROM suspect) + (SELECT count(*) FROM environment)");
+  };
+  database->rehearse();
+  EXPECT_EQ(rows(), 0);
+  {
+    const db::Transaction held(other);
+    database->rehearse();
+  }
+  database->note_suspect(key_of(1), {"csr", {}});
+  EXPECT_EQ(rows(), 2) << "a suspect and where it was launched";
+  EXPECT_EQ(warnings.count(), 0U);
+}
+
 TEST(Database, ServesManyThreads) {
   constexpr int threads = 8;
   constexpr int batches = 25;

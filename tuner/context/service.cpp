@@ -121,6 +121,7 @@ void Service::get_ready(std::size_t step) const noexcept {
 template <class T>
 void Service::read_ahead() const noexcept {
   try {
+    database_->rehearse();
     (void)history<T>();
     prefetch<T>();
   } catch (const std::exception& error) {

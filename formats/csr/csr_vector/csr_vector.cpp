@@ -93,7 +93,8 @@ class CsrVector final : public Format<T> {
       if (!op->encode(column_bits, value_bits, stream)) {
         return Refusal{"encoding: columns or values need more bits"};
       }
-      synchronize(device, stream);
+      // The first product of a matrix need not wait for what that stream does for others.
+      if (op->bytes() > 0) synchronize(device, stream);
     }
     return std::unique_ptr<Operator<T>>(std::move(op));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
+#include <vector>
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/runtime.hpp"
@@ -18,20 +20,69 @@ namespace {
 constexpr int most_repetitions = 100;
 constexpr int cold_products = 10;  // of a sample
 
-// Two points of a stream's order.
-class Events : Uncopied {
+// Those that are given back are kept for the next who asks: beside kernels that are being loaded, to make the events of
+// a trial takes a tenth of a millisecond.
+class EventPool : Uncopied {
  public:
-  Events() {
-    check(cudaEventCreate(&start_));
-    check(cudaEventCreate(&stop_));
-  }
-  ~Events() {
-    ignore(cudaEventDestroy(start_));
-    ignore(cudaEventDestroy(stop_));
+  static EventPool& get() {
+    static auto& one = *new EventPool();  // by the time static objects go, the driver may be gone
+    return one;
   }
 
-  [[nodiscard]] cudaEvent_t start() const { return start_; }
-  [[nodiscard]] cudaEvent_t stop() const { return stop_; }
+  /// Of the current device.
+  cudaEvent_t take(int device) {
+    {
+      const std::scoped_lock lock(mutex_);
+      auto& idle = idle_[device];
+      if (!idle.empty()) {
+        auto* const event = idle.back();
+        idle.pop_back();
+        return event;
+      }
+    }
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreate(&event));
+    return event;
+  }
+
+  void give_back(cudaEvent_t event, int device) noexcept {
+    try {
+      const std::scoped_lock lock(mutex_);
+      idle_[device].push_back(event);
+    } catch (const std::bad_alloc&) {
+      ignore(cudaEventDestroy(event));
+    }
+  }
+
+  static int current_device() {
+    int device = 0;
+    check(cudaGetDevice(&device));
+    return device;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<cudaEvent_t>> idle_;
+};
+
+// A point of a stream's order.
+class Event : Uncopied {
+ public:
+  Event() : device_(EventPool::current_device()), event_(EventPool::get().take(device_)) {}
+  ~Event() { EventPool::get().give_back(event_, device_); }
+
+  [[nodiscard]] cudaEvent_t get() const { return event_; }
+
+ private:
+  int device_;
+  cudaEvent_t event_;
+};
+
+// Two of them.
+class Events : Uncopied {
+ public:
+  [[nodiscard]] cudaEvent_t start() const { return start_.get(); }
+  [[nodiscard]] cudaEvent_t stop() const { return stop_.get(); }
 
   /// Seconds between them, around what `work` gives the stream.
   template <class Work>
@@ -43,27 +94,27 @@ class Events : Uncopied {
   /// Records them before and after the work; with cudaEventRecordExternal, as nodes of the graph that is captured.
   template <class Work>
   void record_around(Stream stream, unsigned flags, const Work& work) {
-    check(cudaEventRecordWithFlags(start_, stream.handle, flags));
+    check(cudaEventRecordWithFlags(start(), stream.handle, flags));
     work();
-    check(cudaEventRecordWithFlags(stop_, stream.handle, flags));
+    check(cudaEventRecordWithFlags(stop(), stream.handle, flags));
   }
 
   /// Waits for the second.
   [[nodiscard]] double elapsed() const {
-    check(cudaEventSynchronize(stop_));
+    check(cudaEventSynchronize(stop()));
     return seconds();
   }
 
   /// Once the device has come past the second.
   [[nodiscard]] double seconds() const {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    check(cudaEventElapsedTime(&milliseconds, start(), stop()));
     return milliseconds * 1e-3;
   }
 
  private:
-  cudaEvent_t start_ = nullptr;
-  cudaEvent_t stop_ = nullptr;
+  Event start_;
+  Event stop_;
 };
 
 // A stream to capture. A product that is being captured for the first time may set something up in the setup stream,
