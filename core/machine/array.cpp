@@ -55,6 +55,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes, Place place, Stre
   if constexpr (built_with_cuda) {
     // A host array may be filled from device memory, so the device decides only where there is no choice.
     if (place.backend == Backend::cuda || memory_at(from) == Memory::device) {
+      const DeviceScope scope(place.backend == Backend::cuda ? place : place_at(from));
       cuda::copy(to, from, bytes, stream);
       if (place.backend == Backend::host) cuda::synchronize_stream(stream);
       return;
@@ -65,6 +66,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes, Place place, Stre
 
 void fill_bytes(void* to, int byte, std::size_t bytes, Place place, Stream stream) {
   if (bytes == 0) return;
+  const DeviceScope scope(place);
   on_backend(
       place, [&] { std::memset(to, byte, bytes); }, [&] { cuda::fill(to, byte, bytes, stream); });
 }

@@ -207,9 +207,9 @@ std::vector<Array<char>> take_all_but(std::size_t left, const Device& device) {
 
 TEST(DeviceMemory, WhereItRunsOutProductsAreGivenAllTheSame) {
   if (!built_with_cuda) GTEST_SKIP() << "built without CUDA";
-  const auto devices = cuda_devices();
-  if (devices.empty()) GTEST_SKIP() << "no CUDA device";
-  const auto& device = devices.front();
+  const auto gpu = testing::last_gpu();
+  if (!gpu) GTEST_SKIP() << "no CUDA device";
+  const auto& device = *gpu;
   for (const std::size_t left : {0, 1, 8, 64}) {
     SCOPED_TRACE(left);
     const TemporaryFolder folder;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ inline std::vector<double> ramp(std::int64_t size) {
 
 /// A context on the host that logs nothing; in memory unless a file is given.
 ContextOptions host_options(const std::filesystem::path& database = {});
+
+/// The last GPU: where there are several it is not the current one, and what forgets to enter it fails.
+inline std::optional<Device> last_gpu() {
+  const auto all = cuda_devices();
+  return all.empty() ? std::nullopt : std::optional(all.back());
+}
 
 /// A folder that is removed with everything in it.
 class TemporaryFolder {

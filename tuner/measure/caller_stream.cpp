@@ -25,6 +25,7 @@ class HostStopwatch final : public Stopwatch {
 }  // namespace
 
 std::unique_ptr<Stopwatch> make_stopwatch(Place place) {
+  const DeviceScope scope(place);
   return on_backend(
       place, []() -> std::unique_ptr<Stopwatch> { return std::make_unique<HostStopwatch>(); },
       [] { return cuda::make_stopwatch(); });

@@ -123,9 +123,9 @@ TEST(Session, TakesOneProductOfWhatIsFarSlowerThanTheBest) {
 
 // Products that are captured for the first time while they are timed ask for scratch memory then.
 TEST(SessionOnDevice, TimesEveryCandidate) {
-  const auto devices = cuda_devices();
-  if (devices.empty()) GTEST_SKIP() << "no CUDA device";
-  const auto& device = devices.front();
+  const auto gpu = testing::last_gpu();
+  if (!gpu) GTEST_SKIP() << "no CUDA device";
+  const auto& device = *gpu;
   const auto matrix = testing::make_matrix<double>("gen:rmat:12");
   const auto view = data_of(matrix).on(device);
   const auto features = extract_features(view, device);

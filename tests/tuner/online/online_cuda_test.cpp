@@ -22,10 +22,10 @@ namespace {
 class OnlineOnDevice : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto devices = cuda_devices();
-    if (devices.empty()) GTEST_SKIP() << "no CUDA device";
+    const auto gpu = testing::last_gpu();
+    if (!gpu) GTEST_SKIP() << "no CUDA device";
     auto options = testing::host_options();
-    device_ = devices.front();
+    device_ = *gpu;
     options.device = Place(device_);
     options.effort = Effort::online;
     context_ = std::make_unique<Context>(options);

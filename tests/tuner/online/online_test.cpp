@@ -77,12 +77,12 @@ class Online : public ::testing::TestWithParam<Backend> {
   void SetUp() override {
     if (GetParam() == Backend::host) return;
     if (!built_with_cuda) GTEST_SKIP() << "built without CUDA";
-    if (cuda_devices().empty()) GTEST_SKIP() << "no CUDA device";
+    if (!testing::last_gpu()) GTEST_SKIP() << "no CUDA device";
   }
 
   [[nodiscard]] static ContextOptions options(const std::filesystem::path& database = {}) {
     auto options = testing::host_options(database);
-    if (GetParam() == Backend::cuda) options.device = Place{Backend::cuda, 0};
+    if (GetParam() == Backend::cuda) options.device = testing::last_gpu();
     options.effort = Effort::online;
     options.limits.expected_calls = 1'000'000'000;  // so many that trials pay, whatever is predicted
     return options;

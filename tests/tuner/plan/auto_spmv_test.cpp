@@ -6,6 +6,7 @@
 
 #include <autospmv/autospmv.hpp>
 
+#include "core/machine/array.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/plan/tuner.hpp"
 
@@ -81,6 +82,39 @@ TEST(AutoSpmv, ManyThreadsShareAMatrix) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, std::vector<int>(4, 20));
+}
+
+// The host and every GPU at once, though a thread's current GPU is the first: in memory of the caller, and of the GPU.
+TEST(Context, EveryDeviceMultipliesAMatrix) {
+  std::vector<Device> devices{host_device()};
+  for (const auto& device : cuda_devices()) devices.push_back(device);
+  const auto matrix = make_matrix<double>("gen:circuit:3000");
+  const auto x = ramp(matrix.cols());
+  const auto y0 = ramp(matrix.rows());
+  std::vector<int> wrong(devices.size(), 0);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const auto& device = devices[i];
+      auto options = host_options();
+      options.device = device;
+      options.effort = Effort::online;
+      const Context context(options);
+      const auto on_device = Array<double>::copy_of(x, device);
+      Array<double> there(y0.size(), device);
+      synchronize(device, setup_stream(device));  // it is made in its order
+      for (int call = 0; call < 300; ++call) {
+        auto y = y0;
+        auto_spmv<double>(matrix, x, y, {.alpha = 2, .beta = -1, .context = &context});
+        wrong[i] += is_product(matrix, 2.0, x, -1.0, y0, y) ? 0 : 1;
+        auto_spmv<double>(matrix, on_device.span(), there.span(), {.context = &context});
+        synchronize(device);
+        wrong[i] += is_product(matrix, 1.0, x, 0.0, y0, there.to_vector()) ? 0 : 1;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(devices.size(), 0));
 }
 
 TEST(Context, TwoContextsKeepTheirOwnPlans) {

@@ -154,10 +154,10 @@ TEST(TransposedProducts, AreExplained) {
 }
 
 TEST(TransposedProducts, OnAGpuTakeEitherMemory) {
-  const auto devices = cuda_devices();
-  if (devices.empty()) GTEST_SKIP() << "no CUDA device";
+  const auto gpu = testing::last_gpu();
+  if (!gpu) GTEST_SKIP() << "no CUDA device";
   auto options = host_options();
-  options.device = devices.front();
+  options.device = *gpu;
   const Context context(options);
   for (const auto* spec : {"gen:rmat:9", "gen:uniform:300:700:5", "gen:grid2d:20"}) {
     auto matrix = make_matrix<double>(spec);
@@ -166,10 +166,10 @@ TEST(TransposedProducts, OnAGpuTakeEitherMemory) {
     matrix.update_values(ramp(matrix.nnz()));
     expect_products(matrix, plan);
     const auto x = ramp(matrix.rows());
-    const auto on_device = Array<double>::copy_of(x, devices.front());
-    Array<double> y(static_cast<std::size_t>(matrix.cols()), devices.front());
+    const auto on_device = Array<double>::copy_of(x, *gpu);
+    Array<double> y(static_cast<std::size_t>(matrix.cols()), *gpu);
     plan({on_device.data(), on_device.size()}, {y.data(), y.size()});
-    synchronize(devices.front());
+    synchronize(*gpu);
     expect_near(y.to_vector(), product_of(matrix, 1, x, 0, ramp(matrix.cols())));
   }
 }
