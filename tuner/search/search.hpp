@@ -56,11 +56,11 @@ struct SearchRules {
 inline SearchRules search_rules(Backend backend, const Limits& limits = {}, const Weights& weights = searched_weights) {
   SearchRules rules;
   rules.curiosity = backend == Backend::host ? weights.host_curiosity : weights.device_curiosity;
+  rules.most_of_format = backend == Backend::host ? 5 : 4;
   if (backend == Backend::host) {
     rules.most_trials = 5;
     rules.most_trials_by_model = 9;
     rules.least_trials = 3;
-    rules.most_of_format = 5;
   }
   if (expects_many_calls(limits)) {
     rules.most_trials *= 3;
