@@ -10,9 +10,10 @@ namespace autospmv {
 
 template <Scalar T>
 std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
-                                   std::span<const FormatChoice> only, Choices choices) {
-  auto prospects =
-      all_prospects<T>(features, service.device(), service.history<T>()->near(features, key.pattern), only, choices);
+                                   std::span<const FormatChoice> only, Choices choices, const Candidate* in_use) {
+  const auto predictor = service.history<T>()->near(features, key.pattern);
+  auto prospects = all_prospects<T>(features, service.device(), predictor, only, choices);
+  if (in_use != nullptr) include<T>(prospects, *in_use, features, service.device(), predictor);
   for (const auto& suspect : service.database().suspects(key)) {
     for (auto& prospect : prospects) {
       if (prospect.candidate != suspect.candidate || !prospect.admitted()) continue;
@@ -27,8 +28,8 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
 }
 
 template std::vector<Prospect> prospects_of<float>(const Features&, const TrialKey&, const Service&,
-                                                   std::span<const FormatChoice>, Choices);
+                                                   std::span<const FormatChoice>, Choices, const Candidate*);
 template std::vector<Prospect> prospects_of<double>(const Features&, const TrialKey&, const Service&,
-                                                    std::span<const FormatChoice>, Choices);
+                                                    std::span<const FormatChoice>, Choices, const Candidate*);
 
 }  // namespace autospmv

@@ -9,10 +9,11 @@
 
 namespace autospmv {
 
-/// Every candidate on a matrix of these features, or those that are named or likely, as all_prospects() has them;
-/// suspects come last, doubted, and are refused where too many processes died of them.
+/// Every candidate on a matrix of these features, or those that are named or likely, as all_prospects() has them, and
+/// the one that is in use; suspects come last, doubted, and are refused where too many processes died of them.
 template <Scalar T>
 std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
-                                   std::span<const FormatChoice> only = {}, Choices choices = Choices::all);
+                                   std::span<const FormatChoice> only = {}, Choices choices = Choices::all,
+                                   const Candidate* in_use = nullptr);
 
 }  // namespace autospmv

@@ -19,6 +19,7 @@
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/verifier.hpp"
 #include "tuner/search/candidates.hpp"
+#include "tuner/search/plain_csr.hpp"
 
 namespace autospmv {
 
@@ -109,16 +110,17 @@ void rehearse_candidate(const Device& device, const Candidate& candidate) {
   if (op != nullptr) Verifier<T>(matrix, device, 1, length).verify(*op, ignored);
 }
 
-// Rows, or parameters of ell_packed.
+// Rows, or parameters of csr_merge or ell_packed.
 struct Step {
   BandShape rows = {};
+  int items = 0;
   int entries = 0;
   int column_bits = 0;
   bool full_values = true;
 };
 
-// What is needed the most comes first. Plain CSR has kernels of its own where one row is longer than others, and so
-// have the reference products of long rows.
+// What is needed the most comes first. Plain CSR is another where one row is longer than others, with a kernel for each
+// number of items, and reference products of long rows have kernels of their own.
 constexpr std::array<Step, rehearsal_steps> steps{{
     {.rows = {.length = 4}},
     {.rows = {.length = 4, .longest = 256}},
@@ -126,6 +128,8 @@ constexpr std::array<Step, rehearsal_steps> steps{{
     {.entries = 8, .column_bits = 16},
     {.entries = 8, .column_bits = 32, .full_values = false},
     {.rows = {.length = 160}},
+    {.items = 7},
+    {.items = 15},
     {.entries = 4, .column_bits = 32},
     {.entries = 8, .column_bits = 16, .full_values = false},
     {.entries = 4, .column_bits = 16},
@@ -139,6 +143,7 @@ template <class T>
 std::optional<Candidate> rehearsed_candidate(std::size_t step) {
   const auto& what = steps[step];
   if (what.rows.length > 0) return std::nullopt;
+  if (what.items > 0) return csr_by_shares<T>(what.items);
   Candidate candidate{"ell_packed", {}};
   candidate.params.set("block", 256);
   candidate.params.set("column_bits", what.column_bits);

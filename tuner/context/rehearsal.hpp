@@ -9,9 +9,10 @@
 
 namespace autospmv {
 
-inline constexpr std::size_t rehearsal_steps = 11;
+inline constexpr std::size_t rehearsal_steps = 13;
 
-/// What a step is of: a candidate of the format that is the fastest most often, or what comes before the first.
+/// What a step is of: plain CSR of large matrices, a candidate of the format that is the fastest most often, or what
+/// comes before the first.
 template <class T>
 std::optional<Candidate> rehearsed_candidate(std::size_t step);
 

@@ -336,7 +336,9 @@ template <class T>
 void Online<T>::predict() {
   if (!task_.prospects.empty()) return;
   if (!features_) extract();
-  task_.prospects = prospects_of<T>(*features_, task_.key, *service_, task_.only, Choices::likely);
+  // What the others are held against is among them.
+  const auto& in_use = operators_.best().record.candidate;
+  task_.prospects = prospects_of<T>(*features_, task_.key, *service_, task_.only, Choices::likely, &in_use);
   features_.reset();
 }
 

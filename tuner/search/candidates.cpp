@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "formats/sizes.hpp"
+#include "tuner/search/plain_csr.hpp"
 
 namespace autospmv {
 
@@ -134,6 +135,16 @@ std::vector<Prospect> all_prospects(const Features& features, const Device& devi
     if (only.empty() || !of_format.named.empty()) considered.push_back(std::move(of_format));
   }
   return prospects_among<T>(considered, features, device, predictor, choices);
+}
+
+template <class T>
+void include(std::vector<Prospect>& prospects, const Candidate& candidate, const Features& features,
+             const Device& device, const Predictor& predictor) {
+  const bool there = std::any_of(prospects.begin(), prospects.end(),
+                                 [&](const Prospect& prospect) { return prospect.candidate == candidate; });
+  if (there) return;
+  const auto& format = *find_format<T>(candidate.format);
+  prospects.push_back(make_prospect(format, {format, device}, candidate.params, 0, features, device, predictor));
 }
 
 template <class T>
@@ -285,11 +296,40 @@ std::vector<Considered<T>> unconverting_formats(const Device& device) {
   return found;
 }
 
-// The same, looked for once.
-template <class T, Backend backend>
+// Those of the host, looked for once.
+template <class T>
 const std::vector<Considered<T>>& known_unconverting_formats(const Device& device) {
   static const auto formats = unconverting_formats<T>(device);
   return formats;
+}
+
+// Nothing is expected of it.
+template <class T>
+Prospect unpredicted(const Candidate& candidate, const Device& device) {
+  const auto& format = *find_format<T>(candidate.format);
+  Prospect prospect;
+  prospect.candidate = candidate;
+  prospect.format_version = format.info().version;
+  prospect.deterministic = format.deterministic(candidate.params, device);
+  prospect.capturable = format.capturable(candidate.params, device);
+  prospect.baseline = format.info().baseline;
+  return prospect;
+}
+
+template <class T>
+Prospect plain_csr_on_gpu(const RowLengths& lengths, const Features& features, const Device& device,
+                          const Limits& limits) {
+  if (lengths.are_skewed()) {
+    auto prospect = unpredicted<T>(csr_by_shares<T>(lengths, device), device);
+    const auto& candidate = prospect.candidate;
+    const auto cost = find_format<T>(candidate.format)->predict(features, candidate.params, device);
+    const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(features.rows, features.nnz));
+    if (cost && !exceeds_memory(cost->storage_bytes, csr_bytes, limits)) {
+      prospect.cost = *cost;
+      return prospect;
+    }
+  }
+  return unpredicted<T>(csr_by_rows<T>(lengths, device), device);
 }
 
 }  // namespace
@@ -297,11 +337,13 @@ const std::vector<Considered<T>>& known_unconverting_formats(const Device& devic
 template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits) {
+  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
+  if (device.backend == Backend::cuda) {
+    return plain_csr_on_gpu<T>({matrix.rows, matrix.nnz, longest_row}, features, device, limits);
+  }
   // It only has to put kernels in order that all move the bytes of plain CSR.
   const auto predictor = blind_predictor(device);
-  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
-  const auto& formats = device.backend == Backend::host ? known_unconverting_formats<T, Backend::host>(device)
-                                                        : known_unconverting_formats<T, Backend::cuda>(device);
+  const auto& formats = known_unconverting_formats<T>(device);
   return fallback_prospect(prospects_among<T>(formats, features, device, predictor, Choices::likely), limits);
 }
 
@@ -311,24 +353,20 @@ Prospect first_baseline(const Device& device) {
   const auto* const format = *std::find_if(formats.begin(), formats.end(), [&](const Format<T>* one) {
     return one->info().baseline && one->info().runs_on(device.backend);
   });
-  Prospect prospect;
-  prospect.candidate = {format->info().name, format->params(Features{}, device).combinations().front()};
-  prospect.format_version = format->info().version;
-  prospect.deterministic = format->deterministic(prospect.candidate.params, device);
-  prospect.capturable = format->capturable(prospect.candidate.params, device);
-  prospect.baseline = true;
-  return prospect;
+  return unpredicted<T>({format->info().name, format->params(Features{}, device).combinations().front()}, device);
 }
 
-#define AUTOSPMV_CANDIDATES(T)                                                                      \
-  template Prospect first_baseline<T>(const Device&);                                               \
-  template TrialRecord as_format_says<T>(TrialRecord, const Device&);                               \
-  template Prospect tried_prospect<T>(const TrialRecord&, const Device&);                           \
-  template void take_known<T>(std::vector<Prospect>&, std::span<const TrialRecord>, const Device&,  \
-                              std::span<const FormatChoice>);                                       \
-  template std::vector<Prospect> all_prospects<T>(const Features&, const Device&, const Predictor&, \
-                                                  std::span<const FormatChoice>, Choices);          \
-  template void predict_anew<T>(std::vector<Prospect>&, const Features&, const Predictor&);         \
+#define AUTOSPMV_CANDIDATES(T)                                                                       \
+  template Prospect first_baseline<T>(const Device&);                                                \
+  template TrialRecord as_format_says<T>(TrialRecord, const Device&);                                \
+  template Prospect tried_prospect<T>(const TrialRecord&, const Device&);                            \
+  template void take_known<T>(std::vector<Prospect>&, std::span<const TrialRecord>, const Device&,   \
+                              std::span<const FormatChoice>);                                        \
+  template std::vector<Prospect> all_prospects<T>(const Features&, const Device&, const Predictor&,  \
+                                                  std::span<const FormatChoice>, Choices);           \
+  template void include<T>(std::vector<Prospect>&, const Candidate&, const Features&, const Device&, \
+                           const Predictor&);                                                        \
+  template void predict_anew<T>(std::vector<Prospect>&, const Features&, const Predictor&);          \
   template Prospect blind_fallback_prospect(const CsrView<T>&, std::int64_t, const Device&, const Limits&);
 AUTOSPMV_CANDIDATES(float)
 AUTOSPMV_CANDIDATES(double)

@@ -58,6 +58,11 @@ template <class T>
 std::vector<Prospect> all_prospects(const Features& features, const Device& device, const Predictor& predictor,
                                     std::span<const FormatChoice> only = {}, Choices choices = Choices::all);
 
+/// Adds one that is not among them.
+template <class T>
+void include(std::vector<Prospect>& prospects, const Candidate& candidate, const Features& features,
+             const Device& device, const Predictor& predictor);
+
 /// Predicts them once more, by another predictor, and puts them in its order.
 template <class T>
 void predict_anew(std::vector<Prospect>& prospects, const Features& features, const Predictor& predictor);
@@ -89,8 +94,8 @@ std::vector<Estimate> estimates_of(const std::vector<Prospect>& prospects, const
 /// `limits`.
 const Prospect& fallback_prospect(const std::vector<Prospect>& prospects, const Limits& limits);
 
-/// The same without a measurement of the device or a look at more of the matrix than its
-/// longest row: as if rows were the rarer the longer they are, and had no structure that a format could use.
+/// The same without a measurement of the device or a look at more of the matrix than its longest row: on the host as if
+/// rows were the rarer the longer they are, and had no structure that a format could use; on a GPU see plain_csr.hpp.
 template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits);

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "features/longest_row.hpp"
+#include "features/recorded.hpp"
+#include "tests/tuner/predict/recorded.hpp"
 #include "tests/tuner/support.hpp"
 #include "tuner/search/search.hpp"
 
@@ -144,28 +148,82 @@ TEST(BlindFallback, NeedsNoConversion) {
   }
 }
 
-// On a GPU, a thread a row reads rows that are long from apart.
-TEST(BlindFallback, TakesManyThreadsForLongRows) {
-  Device device;
-  device.backend = Backend::cuda;
-  device.multiprocessors = 100;
-  device.memory_bytes = std::int64_t{1} << 36;
-  CsrView<double> view;
-  view.rows = view.cols = 100000;
-  view.nnz = 100 * view.rows;
-  EXPECT_NE(blind_fallback_prospect(view, 100, device, {.deterministic = true}).candidate.format, "csr_scalar");
+class BlindFallbackOnAGpu : public ::testing::Test {
+ protected:
+  BlindFallbackOnAGpu() {
+    device_.backend = Backend::cuda;
+    device_.multiprocessors = 100;
+    device_.threads_of_multiprocessor = 2048;
+    device_.memory_bytes = std::int64_t{1} << 36;
+  }
+
+  [[nodiscard]] Prospect fallback(std::int64_t rows, std::int64_t length, std::int64_t longest,
+                                  const Limits& limits = {}) const {
+    CsrView<double> view;
+    view.rows = view.cols = static_cast<std::int32_t>(rows);
+    view.nnz = length * rows;
+    return blind_fallback_prospect(view, longest, device_, limits);
+  }
+
+  Device device_;
+};
+
+// A thread a row reads rows that are long from apart.
+TEST_F(BlindFallbackOnAGpu, TakesMoreThreadsForLongerRows) {
+  EXPECT_EQ(fallback(1'000'000, 3, 6).candidate.format, "csr_scalar");
+  std::int64_t threads = 1;
+  for (const std::int64_t length : {7, 27, 80, 300, 2000}) {
+    const auto candidate = fallback(1'000'000, length, length, {.deterministic = true}).candidate;
+    ASSERT_EQ(candidate.format, "csr_vector") << length;
+    EXPECT_GT(candidate.params["T"], threads) << length;
+    threads = candidate.params["T"];
+  }
+  EXPECT_GT(fallback(1000, 80, 80).candidate.params["T"], fallback(1'000'000, 80, 80).candidate.params["T"])
+      << "few rows leave most of the device idle";
 }
 
-TEST(BlindFallback, SharesALongRowOnAGpu) {
-  Device device;
-  device.backend = Backend::cuda;
-  device.multiprocessors = 100;
-  device.threads_of_multiprocessor = 2048;
-  device.memory_bytes = std::int64_t{1} << 36;
-  CsrView<double> view;
-  view.rows = view.cols = 100000;
-  view.nnz = 3 * view.rows;
-  EXPECT_NE(blind_fallback_prospect(view, 90000, device, {}).candidate.format, "csr_scalar");
+TEST_F(BlindFallbackOnAGpu, SharesSkewedRowsOut) {
+  EXPECT_EQ(fallback(100'000, 3, 90'000).candidate.format, "csr_merge");
+  EXPECT_LT(fallback(100'000, 3, 90'000).candidate.params["items"],
+            fallback(10'000'000, 3, 90'000).candidate.params["items"]);
+  const auto in_place = fallback(100'000, 3, 90'000, {.memory_factor = 0});
+  EXPECT_EQ(in_place.cost.storage_bytes, 0);
+  EXPECT_EQ(in_place.candidate.format, "csr_vector");
+  EXPECT_GT(in_place.candidate.params["share"], 0);
+}
+
+TEST_F(BlindFallbackOnAGpu, OfAMatrixWithoutRowsIsThere) {
+  EXPECT_EQ(fallback(0, 0, 0).candidate.format, "csr_scalar");
+  EXPECT_EQ(fallback(5, 0, 0).candidate.format, "csr_scalar");
+}
+
+// What was recorded of each, against the best of what needs next to no conversion.
+TEST_F(BlindFallbackOnAGpu, IsNearlyTheBestOnAverage) {
+  const auto& recording = testing::gpu_recording();
+  const auto records = testing::recorded_matrices(recording);
+  double logs = 0;
+  for (const auto& record : records) {
+    const auto features = *features_of_record(record.matrix.features);
+    CsrView<double> view;
+    view.rows = static_cast<std::int32_t>(features.rows);
+    view.cols = static_cast<std::int32_t>(features.cols);
+    view.nnz = features.nnz;
+    const auto chosen = blind_fallback_prospect(view, features.npr_max, recording.device, {}).candidate;
+    double seconds = 0;
+    double best = std::numeric_limits<double>::infinity();
+    for (const auto& trial : record.trials) {
+      if (!is_timed(trial.measurement)) continue;
+      const double of_trial = trial.measurement.warm.median;
+      if (trial.candidate == chosen) seconds = of_trial;
+      for (const auto* plain : {"csr_scalar", "csr_vector", "csr_merge", "cusparse_csr"}) {
+        if (trial.candidate.format == plain) best = std::min(best, of_trial);
+      }
+    }
+    ASSERT_GT(seconds, 0) << record.matrix.label << ' ' << chosen.text();
+    EXPECT_LT(seconds, 2 * best) << record.matrix.label << ' ' << chosen.text();
+    logs += std::log(seconds / best);
+  }
+  EXPECT_LT(std::exp(logs / static_cast<double>(records.size())), 1.15);
 }
 
 }  // namespace
