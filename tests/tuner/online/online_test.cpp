@@ -92,6 +92,9 @@ class Online : public ::testing::TestWithParam<Backend> {
 INSTANTIATE_TEST_SUITE_P(Backends, Online, ::testing::Values(Backend::host, Backend::cuda),
                          [](const auto& backend) { return std::string(name_of(backend.param)); });
 
+// Plain CSR by shares of skewed rows stores where these begin, beside the arrays of CSR.
+bool is_plain(std::int64_t bytes, const Matrix<double>& matrix) { return 10 * bytes < data_of(matrix).on({}).bytes(); }
+
 TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
   const Context context(options());
   const auto matrix = make_matrix();
@@ -111,7 +114,7 @@ TEST_P(Online, IsRightInEveryCallAndEndsWithTheBest) {
     EXPECT_GE((1 + tie) * total_seconds(trial.measurement, context.limits()),
               total_seconds(choice.measurement, context.limits()))
         << trial.candidate.text();
-    unconverted += trial.measurement.bytes == 0 ? 1 : 0;
+    unconverted += is_plain(trial.measurement.bytes, matrix) ? 1 : 0;
   }
   EXPECT_GT(unconverted, 0) << "it starts with one";
 }
@@ -122,7 +125,7 @@ TEST_P(Online, StartsWithPlainCsr) {
   const auto tuned = tune(matrix, context);
   EXPECT_FALSE(tuned.features) << "they take as long as many products";
   EXPECT_FALSE(tuned.winner);
-  EXPECT_EQ(tuned.plan->bytes(), 0);
+  EXPECT_TRUE(is_plain(tuned.plan->bytes(), matrix)) << tuned.plan->bytes();
   EXPECT_FALSE(tuned.plan->settled());
 }
 
@@ -172,7 +175,7 @@ TEST_P(Online, TriesWhatOtherMatricesSuggest) {
   const auto matrix = make_matrix();
   const auto tuned = tune(matrix, context);
   EXPECT_FALSE(tuned.features) << "the first product does not wait for it";
-  EXPECT_EQ(tuned.plan->bytes(), 0);
+  EXPECT_TRUE(is_plain(tuned.plan->bytes(), matrix)) << tuned.plan->bytes();
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
   const auto trials = service_of(context).database().trials(key_of(matrix, context));
   EXPECT_TRUE(std::any_of(trials.begin(), trials.end(), [&](const TrialRecord& trial) {
@@ -238,7 +241,8 @@ TEST_P(Online, IsRemembered) {
   ASSERT_TRUE(winner);
   EXPECT_EQ(Products(matrix).wrong_until_settled(context), 0);
   const auto plan = plan_for(matrix, context);
-  EXPECT_TRUE(plan->choice().candidate == winner->candidate || plan->bytes() == 0) << plan->choice().candidate.text();
+  EXPECT_TRUE(plan->choice().candidate == winner->candidate || is_plain(plan->bytes(), matrix))
+      << plan->choice().candidate.text();
 }
 
 TEST_P(Online, NothingRidesWhereAllWasMeasured) {
