@@ -142,9 +142,9 @@ void include(std::vector<Prospect>& prospects, const Candidate& candidate, const
              const Device& device, const Predictor& predictor) {
   const bool there = std::any_of(prospects.begin(), prospects.end(),
                                  [&](const Prospect& prospect) { return prospect.candidate == candidate; });
-  if (there) return;
-  const auto& format = *find_format<T>(candidate.format);
-  prospects.push_back(make_prospect(format, {format, device}, candidate.params, 0, features, device, predictor));
+  const auto* const format = find_format<T>(candidate.format);
+  if (there || format == nullptr) return;
+  prospects.push_back(make_prospect(*format, {*format, device}, candidate.params, 0, features, device, predictor));
 }
 
 template <class T>

@@ -58,7 +58,7 @@ template <class T>
 std::vector<Prospect> all_prospects(const Features& features, const Device& device, const Predictor& predictor,
                                     std::span<const FormatChoice> only = {}, Choices choices = Choices::all);
 
-/// Adds one that is not among them.
+/// Adds one that is not among them, if its format is in this build.
 template <class T>
 void include(std::vector<Prospect>& prospects, const Candidate& candidate, const Features& features,
              const Device& device, const Predictor& predictor);

@@ -54,6 +54,22 @@ TEST(AllProspects, LeaveOutWhatWinsNowhereUnlessItIsNamedOrEverythingIs) {
   EXPECT_GT(count_coo({}, Choices::all), 0);
 }
 
+TEST(AllProspects, TakeInWhatIsInUse) {
+  const auto matrix = make_matrix<double>("gen:pde:10");
+  const auto features = extract_features(data_of(matrix).on({}), Place{});
+  const auto predictor = blind_predictor(host_device());
+  auto prospects = all_prospects<double>(features, host_device(), predictor, {}, Choices::likely);
+  const auto count = prospects.size();
+  const Candidate there = prospects.front().candidate;
+  const Candidate unlikely{"coo", find_format<double>("coo")->params(features, host_device()).combinations().front()};
+  for (const auto& candidate : {there, unlikely, unlikely, Candidate{"of another build", {}}}) {
+    include<double>(prospects, candidate, features, host_device(), predictor);
+  }
+  ASSERT_EQ(prospects.size(), count + 1);
+  EXPECT_EQ(prospects.back().candidate, unlikely);
+  EXPECT_GT(prospects.back().prediction.seconds, 0);
+}
+
 TEST(ByEstimate, KeepsToTheLimitsAndDistrustsWildPredictions) {
   std::vector<Prospect> prospects(3);
   prospects[0].candidate.format = "wild";
