@@ -102,6 +102,9 @@ void Service::get_ready() const {
       get_ready<double>(doubles++);
     }
   };
+  (void)background_->post([this] {
+    if (is_idle()) database_->rehearse();
+  });
   for (std::size_t step = 0; step < 2 * steps; ++step) {
     (void)background_->post([this, take_step] {
       if (is_idle()) take_step();
@@ -121,7 +124,6 @@ void Service::get_ready(std::size_t step) const noexcept {
 template <class T>
 void Service::read_ahead() const noexcept {
   try {
-    database_->rehearse();
     (void)history<T>();
     prefetch<T>();
   } catch (const std::exception& error) {
