@@ -16,22 +16,29 @@ namespace autospmv {
 
 namespace {
 
+// Nothing is expected of it.
 template <class T>
-Prospect make_prospect(const Format<T>& format, const typename Format<T>::Costs& costs, const Params& params, int rank,
-                       const Features& features, const Device& device, const Predictor& predictor) {
+Prospect unpredicted(const Format<T>& format, const Params& params, const Device& device) {
   const auto& info = format.info();
   Prospect prospect;
-  prospect.rank = rank;
   prospect.candidate = {info.name, params};
   prospect.format_version = info.version;
   prospect.deterministic = format.deterministic(params, device);
   prospect.capturable = format.capturable(params, device);
   prospect.baseline = info.baseline;
+  return prospect;
+}
+
+template <class T>
+Prospect make_prospect(const Format<T>& format, const typename Format<T>::Costs& costs, const Params& params, int rank,
+                       const Features& features, const Device& device, const Predictor& predictor) {
+  auto prospect = unpredicted(format, params, device);
+  prospect.rank = rank;
   const auto cost = costs.predict(features, params);
   if (cost) {
     prospect.cost = *cost;
     const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
-    prospect.prediction = predictor.predict(info.name, params, *cost, csr_bytes);
+    prospect.prediction = predictor.predict(prospect.candidate.format, params, *cost, csr_bytes);
   } else {
     prospect.refusal = cost.reason();
   }
@@ -303,33 +310,24 @@ const std::vector<Considered<T>>& known_unconverting_formats(const Device& devic
   return formats;
 }
 
-// Nothing is expected of it.
 template <class T>
-Prospect unpredicted(const Candidate& candidate, const Device& device) {
-  const auto& format = *find_format<T>(candidate.format);
-  Prospect prospect;
-  prospect.candidate = candidate;
-  prospect.format_version = format.info().version;
-  prospect.deterministic = format.deterministic(candidate.params, device);
-  prospect.capturable = format.capturable(candidate.params, device);
-  prospect.baseline = format.info().baseline;
-  return prospect;
-}
-
-template <class T>
-Prospect plain_csr_on_gpu(const RowLengths& lengths, const Features& features, const Device& device,
+Prospect plain_csr_on_gpu(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                           const Limits& limits) {
+  const RowLengths lengths{matrix.rows, matrix.nnz, longest_row};
+  const auto unpredicted_of = [&](const Candidate& candidate) {
+    return unpredicted(*find_format<T>(candidate.format), candidate.params, device);
+  };
   if (lengths.are_skewed()) {
-    auto prospect = unpredicted<T>(csr_by_shares<T>(lengths, device), device);
-    const auto& candidate = prospect.candidate;
-    const auto cost = find_format<T>(candidate.format)->predict(features, candidate.params, device);
-    const auto csr_bytes = static_cast<std::int64_t>(formats::csr_bytes<T>(features.rows, features.nnz));
-    if (cost && !exceeds_memory(cost->storage_bytes, csr_bytes, limits)) {
+    auto prospect = unpredicted_of(csr_by_shares<T>(lengths, device));
+    const auto& [format, params] = prospect.candidate;
+    const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
+    const auto cost = find_format<T>(format)->predict(features, params, device);
+    if (cost && !exceeds_memory(cost->storage_bytes, matrix.bytes(), limits)) {
       prospect.cost = *cost;
       return prospect;
     }
   }
-  return unpredicted<T>(csr_by_rows<T>(lengths, device), device);
+  return unpredicted_of(csr_by_rows<T>(lengths, device));
 }
 
 }  // namespace
@@ -337,12 +335,10 @@ Prospect plain_csr_on_gpu(const RowLengths& lengths, const Features& features, c
 template <class T>
 Prospect blind_fallback_prospect(const CsrView<T>& matrix, std::int64_t longest_row, const Device& device,
                                  const Limits& limits) {
-  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
-  if (device.backend == Backend::cuda) {
-    return plain_csr_on_gpu<T>({matrix.rows, matrix.nnz, longest_row}, features, device, limits);
-  }
+  if (device.backend == Backend::cuda) return plain_csr_on_gpu(matrix, longest_row, device, limits);
   // It only has to put kernels in order that all move the bytes of plain CSR.
   const auto predictor = blind_predictor(device);
+  const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
   const auto& formats = known_unconverting_formats<T>(device);
   return fallback_prospect(prospects_among<T>(formats, features, device, predictor, Choices::likely), limits);
 }
@@ -353,7 +349,7 @@ Prospect first_baseline(const Device& device) {
   const auto* const format = *std::find_if(formats.begin(), formats.end(), [&](const Format<T>* one) {
     return one->info().baseline && one->info().runs_on(device.backend);
   });
-  return unpredicted<T>({format->info().name, format->params(Features{}, device).combinations().front()}, device);
+  return unpredicted(*format, format->params(Features{}, device).combinations().front(), device);
 }
 
 #define AUTOSPMV_CANDIDATES(T)                                                                       \

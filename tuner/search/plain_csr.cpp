@@ -1,18 +1,13 @@
 #include "tuner/search/plain_csr.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
+#include "formats/common/predict/rules.hpp"
 #include "formats/sizes.hpp"
 
 namespace autospmv {
 
 namespace {
-
-std::int64_t power_of_two_from(double least) {
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(std::max(1.0, least)))));
-}
 
 // As csr_vector shares rows out only where some are so much longer than others.
 bool are_even(const RowLengths& lengths) { return static_cast<double>(lengths.longest) <= 8 * lengths.mean() + 32; }
@@ -34,7 +29,7 @@ Candidate csr_by_rows(const RowLengths& lengths, const Device& device) {
   const bool shared = lengths.are_skewed();
   const double steps = are_even(lengths) ? 10 : shared ? 3.5 : 2.5;
   const std::int64_t most = shared ? 32 : 512;
-  auto threads = std::clamp<std::int64_t>(power_of_two_from(mean / steps), 2, most);
+  auto threads = std::max<std::int64_t>(2, formats::power_of_two_above(mean / steps, most));
   const auto has_idle = [&] { return static_cast<double>(lengths.rows * threads) < enough_threads(device); };
   while (threads < most && has_idle() && 2 * static_cast<double>(threads) <= mean) threads *= 2;
   return {"csr_vector",
