@@ -6,13 +6,18 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "core/machine/device.hpp"
+
 namespace autospmv::testing {
 
 namespace {
 std::atomic<bool> failing = false;
 }  // namespace
 
-FailingThreads::FailingThreads() { failing = true; }
+FailingThreads::FailingThreads() {
+  cuda_devices();  // a CUDA driver that could not begin is not there for the tests after this one either
+  failing = true;
+}
 FailingThreads::~FailingThreads() { failing = false; }
 
 }  // namespace autospmv::testing
