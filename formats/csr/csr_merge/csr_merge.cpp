@@ -263,7 +263,8 @@ class CsrMerge final : public Format<T> {
     const auto steps = static_cast<double>(features.rows + features.nnz);
     const double blocks = std::ceil(steps / static_cast<double>(shape.block_steps()));
     const double tiles_of_block = static_cast<double>(shape.block) / cuda::warp_size;
-    const double of_block = tiles_of_block * (4.0 * shape.items + 4) + sizeof(Crossing) + 2 * sizeof(T) + 4;
+    const double of_block =
+        tiles_of_block * (4.0 * shape.items + 4) + sizeof(Crossing) + 2 * sizeof(T) + (shape.one_kernel ? 4 : 0);
     const double value_bytes = static_cast<double>(params["value_bits"]) / 8;
     cost.storage_bytes = blocks * of_block;
     if (params["value_bits"] < full_value_bits<T>) cost.storage_bytes += nnz * value_bytes;

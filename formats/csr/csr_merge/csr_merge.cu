@@ -3,6 +3,7 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
 #include "core/cuda/threads.cuh"
+#include "core/cuda/warp_search.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/dispatch.hpp"
 #include "formats/common/kernels/kernel.cuh"
@@ -17,32 +18,63 @@ using cuda::warp_size;
 
 constexpr int most_block = 256;
 constexpr int most_warps = most_block / warp_size;
+constexpr int most_items = 15;
 
 // ---- Setup
 
-// A thread a row; past the rows of the matrix come empty ones, which fill up the last tile.
+// A block for the steps of one of a product's, and a warp for each of its tiles: as this may be what a first product
+// waits for, it is one kernel, which needs nothing to be prepared.
 template <class Offset>
-__global__ void path_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t filled_rows, std::uint32_t* path) {
-  const auto row = cuda::global_thread();
-  if (row >= filled_rows) return;
-  const std::int64_t step = row < rows ? end_step(row_ptr, row) : static_cast<std::int64_t>(row_ptr[rows]) + row;
-  atomicOr(path + step / 32, 1U << (step % 32));
-}
-
-template <class Offset>
-__global__ void tile_rows_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t steps, std::int64_t tile_steps,
-                                 std::int64_t tiles, std::int32_t* tile_rows) {
-  const auto tile = cuda::global_thread();
-  if (tile > tiles) return;
-  const auto first = tile * tile_steps;
-  tile_rows[tile] = static_cast<std::int32_t>(first < steps ? rows_ended(row_ptr, rows, first) : rows);
-}
-
-__global__ void crossings_kernel(const std::int32_t* tile_rows, int tiles_of_block, std::int32_t blocks,
-                                 Crossing* crossings) {
-  const auto block = cuda::global_thread();
-  if (block == 0 || block >= blocks) return;
-  crossings[block] = crossing_at(tile_rows, tiles_of_block, blocks, static_cast<std::int32_t>(block));
+__global__ void __launch_bounds__(most_block)
+    lay_tiles_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t steps, int items, std::uint32_t* path,
+                     std::int32_t* tile_rows, Crossing* crossings) {
+  __shared__ std::uint32_t words[most_warps * most_items];
+  __shared__ std::int64_t borders[2];
+  __shared__ int ends_of_tile[most_warps];
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int tiles_of_block = static_cast<int>(blockDim.x) / warp_size;
+  const std::int64_t tile_steps = std::int64_t{warp_size} * items;
+  const std::int64_t block_steps = tile_steps * tiles_of_block;
+  const std::int64_t first_step = blockIdx.x * block_steps;
+  const std::int64_t next_step = first_step + block_steps;
+  std::uint32_t* const tile_words = words + warp * items;
+  if (lane < items) tile_words[lane] = 0;
+  if (warp < 2) {
+    const std::int64_t border = warp == 0 ? first_step : next_step;
+    const std::int64_t row = cuda::partition_point_by_warp(
+        std::int64_t{0}, rows, [=](std::int64_t before) { return end_step(row_ptr, before) < border; });
+    if (lane == 0) borders[warp] = row;
+  }
+  __syncthreads();
+  const auto end_row_at = [&](std::int64_t step) {
+    const auto bit = static_cast<int>(step - first_step);
+    atomicOr(words + bit / 32, 1U << (bit % 32));
+  };
+  for (auto row = borders[0] + threadIdx.x; row < borders[1]; row += blockDim.x) end_row_at(end_step(row_ptr, row));
+  // Rows that do not exist end in what is left of the last tile.
+  const std::int64_t filled = (steps + tile_steps - 1) / tile_steps * tile_steps;
+  const std::int64_t last_step = filled < next_step ? filled : next_step;
+  for (auto step = steps + threadIdx.x; step < last_step; step += blockDim.x) end_row_at(step);
+  __syncthreads();
+  const std::uint32_t word = lane < items ? tile_words[lane] : 0;
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * tiles_of_block + warp;
+  if (lane < items) path[tile * items + lane] = word;
+  const int ends = sum_lanes<warp_size>(__popc(word));
+  if (lane == 0) ends_of_tile[warp] = ends;
+  __syncthreads();
+  if (lane == 0) {
+    std::int64_t row = borders[0];
+    for (int before = 0; before < warp; ++before) row += ends_of_tile[before];
+    tile_rows[tile] = static_cast<std::int32_t>(row < rows ? row : rows);
+  }
+  if (threadIdx.x > 0) return;
+  const auto blocks = static_cast<std::int32_t>(gridDim.x);
+  if (blockIdx.x > 0) crossings[blockIdx.x] = crossing_of(row_ptr, borders[0], block_steps, blocks);
+  if (next_step < steps) return;
+  const std::int64_t tiles = std::int64_t{blocks} * tiles_of_block;
+  path[tiles * items] = 0;
+  tile_rows[tiles] = static_cast<std::int32_t>(rows);
 }
 
 // ---- Product
@@ -280,20 +312,13 @@ Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, S
   const int tiles_of_block = shape.block / warp_size;
   tiles.blocks = static_cast<std::int32_t>((steps + shape.block_steps() - 1) / shape.block_steps());
   const auto count = std::int64_t{tiles.blocks} * tiles_of_block;
-  const auto filled = (steps + tile_steps - 1) / tile_steps * tile_steps;
   tiles.path = Array<std::uint32_t>(static_cast<std::size_t>(path_words(count * tile_steps)), place);
   tiles.rows = Array<std::int32_t>(static_cast<std::size_t>(count) + 1, place);
   tiles.crossings = Array<Crossing>(static_cast<std::size_t>(tiles.blocks), place);
-  fill_bytes(tiles.path.data(), 0, static_cast<std::size_t>(tiles.path.bytes()), place, stream);
-  const auto filled_rows = filled - matrix.nnz;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    path_kernel<<<cuda::grid_for(filled_rows), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                        filled_rows, tiles.path.data());
-    tile_rows_kernel<<<cuda::grid_for(count + 1), cuda::default_block, 0, stream.handle>>>(
-        row_ptr, matrix.rows, steps, tile_steps, count, tiles.rows.data());
+    lay_tiles_kernel<<<static_cast<unsigned>(tiles.blocks), static_cast<unsigned>(shape.block), 0, stream.handle>>>(
+        row_ptr, matrix.rows, steps, shape.items, tiles.path.data(), tiles.rows.data(), tiles.crossings.data());
   });
-  crossings_kernel<<<cuda::grid_for(tiles.blocks), cuda::default_block, 0, stream.handle>>>(
-      tiles.rows.data(), tiles_of_block, tiles.blocks, tiles.crossings.data());
   cuda::check_launch();
   return tiles;
 }
@@ -301,7 +326,7 @@ Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, S
 template <class T>
 Parts<T> make_parts(const Tiles& tiles, Place place, Stream stream) {
   const auto blocks = static_cast<std::size_t>(tiles.blocks);
-  Parts<T> parts{Array<T>(2 * blocks, place), Array<std::int32_t>(blocks, place)};
+  Parts<T> parts{Array<T>(2 * blocks, place), Array<std::int32_t>(tiles.shape.one_kernel ? blocks : 0, place)};
   fill_bytes(parts.arrived.data(), 0, static_cast<std::size_t>(parts.arrived.bytes()), place, stream);
   return parts;
 }

@@ -61,7 +61,7 @@ struct Tiles {
 template <class T>
 struct Parts {
   Array<T> sums;                ///< of every block: of the row that it begins in, of the row that it stops in
-  Array<std::int32_t> arrived;  ///< at the last block of a row that crosses blocks; 0 between products
+  Array<std::int32_t> arrived;  ///< at the last block of a row that crosses blocks, 0 between products; in one kernel
 
   [[nodiscard]] std::int64_t bytes() const { return sums.bytes() + arrived.bytes(); }
 };

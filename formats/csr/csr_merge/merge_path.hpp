@@ -72,32 +72,20 @@ AUTOSPMV_HD inline T sum_path(std::uint32_t bits, const T (&product)[Steps], T* 
   return sum;
 }
 
-/// The boundaries between blocks of tiles that one row crosses.
+/// The boundaries between blocks of steps that one row crosses.
 struct Crossing {
   std::int32_t first;
   std::int32_t last;
 };
 
-/// Around one boundary: `rows` has the row at the beginning of every tile, boundary b is that of tile b tiles_of_block,
-/// and there are boundaries 1 to blocks - 1.
-AUTOSPMV_HD inline Crossing crossing_at(const std::int32_t* rows, int tiles_of_block, std::int32_t blocks,
-                                        std::int32_t boundary) {
-  const auto row_at = [=](std::int32_t b) { return rows[static_cast<std::int64_t>(b) * tiles_of_block]; };
-  const std::int32_t row = row_at(boundary);
-  // The first boundary in [low, high] that is true of, where it is true of `high`.
-  const auto first_of = [](std::int32_t low, std::int32_t high, const auto& is_true) {
-    while (low < high) {
-      const std::int32_t middle = low + (high - low) / 2;
-      if (is_true(middle)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  };
-  return {first_of(1, boundary, [=](std::int32_t b) { return row_at(b) >= row; }),
-          first_of(boundary + 1, blocks, [=](std::int32_t b) { return row_at(b) > row; }) - 1};
+/// Of a row that some boundary lies in, that is, is not before its first step nor behind its last: boundary b comes
+/// before step b block_steps, and there are boundaries 1 to blocks - 1.
+template <class Offset>
+AUTOSPMV_HD inline Crossing crossing_of(const Offset* row_ptr, std::int64_t row, std::int64_t block_steps,
+                                        std::int32_t blocks) {
+  const auto first = row == 0 ? 1 : end_step(row_ptr, row - 1) / block_steps + 1;
+  const auto last = end_step(row_ptr, row) / block_steps;
+  return {static_cast<std::int32_t>(first), last < blocks ? static_cast<std::int32_t>(last) : blocks - 1};
 }
 
 }  // namespace autospmv::formats

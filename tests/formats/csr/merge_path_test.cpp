@@ -154,22 +154,16 @@ TEST(MergePath, ACrossingReachesAsFarAsItsRow) {
     const auto row_ptr = offsets_of<std::int64_t>(lengths);
     const auto rows = static_cast<std::int64_t>(lengths.size());
     const auto steps = rows + row_ptr.back();
-    constexpr std::int64_t tile_steps = 96;
-    for (const int tiles_of_block : {1, 4}) {
-      const auto blocks =
-          static_cast<std::int32_t>((steps + tile_steps * tiles_of_block - 1) / (tile_steps * tiles_of_block));
-      std::vector<std::int32_t> tile_rows;
-      for (std::int64_t tile = 0; tile <= std::int64_t{blocks} * tiles_of_block; ++tile) {
-        const auto step = std::min(tile * tile_steps, steps);
-        tile_rows.push_back(static_cast<std::int32_t>(rows_ended(row_ptr.data(), rows, step)));
-      }
-      const auto row_at = [&](std::int64_t b) { return tile_rows[static_cast<std::size_t>(b * tiles_of_block)]; };
+    for (const std::int64_t block_steps : {96, 384}) {
+      const auto blocks = static_cast<std::int32_t>((steps + block_steps - 1) / block_steps);
+      const auto row_at = [&](std::int32_t b) { return rows_ended(row_ptr.data(), rows, b * block_steps); };
       for (std::int32_t boundary = 1; boundary < blocks; ++boundary) {
+        const auto row = row_at(boundary);
         std::int32_t first = boundary;
-        while (first > 1 && row_at(first - 1) == row_at(boundary)) --first;
+        while (first > 1 && row_at(first - 1) == row) --first;
         std::int32_t last = boundary;
-        while (last + 1 < blocks && row_at(last + 1) == row_at(boundary)) ++last;
-        const auto crossing = crossing_at(tile_rows.data(), tiles_of_block, blocks, boundary);
+        while (last + 1 < blocks && row_at(last + 1) == row) ++last;
+        const auto crossing = crossing_of(row_ptr.data(), row, block_steps, blocks);
         EXPECT_EQ(crossing.first, first);
         EXPECT_EQ(crossing.last, last);
       }
