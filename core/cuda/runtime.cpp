@@ -125,17 +125,21 @@ std::vector<Device> devices() {
   return all;
 }
 
+std::int64_t unused_memory(int ordinal) {
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  return static_cast<std::int64_t>(reserved - used);
+}
+
 std::int64_t free_memory(int ordinal) {
   const Entered entered(ordinal);
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total));
   // Memory the pool holds but nobody uses can be allocated too.
-  std::uint64_t reserved = 0;
-  std::uint64_t used = 0;
-  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  return static_cast<std::int64_t>(free + (reserved - used));
+  return static_cast<std::int64_t>(free) + unused_memory(ordinal);
 }
 
 std::int64_t cache_bytes() {

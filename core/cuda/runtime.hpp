@@ -14,6 +14,8 @@ std::vector<Device> devices();
 /// Asked once a process.
 int device_count();
 std::int64_t free_memory(int ordinal);
+/// What the pool of this library holds but nobody uses.
+std::int64_t unused_memory(int ordinal);
 
 /// Bytes of the L2 of the current device. Quick enough for every product.
 std::int64_t cache_bytes();

@@ -126,6 +126,13 @@ std::int64_t free_memory(Place place) {
       place, [&] { return pages(_SC_AVPHYS_PAGES); }, [&] { return cuda::free_memory(place.ordinal); });
 }
 
+bool has_free_memory(double bytes, Place place) {
+  if constexpr (built_with_cuda) {
+    if (place.backend == Backend::cuda && bytes <= static_cast<double>(cuda::unused_memory(place.ordinal))) return true;
+  }
+  return bytes <= static_cast<double>(free_memory(place));
+}
+
 Stream setup_stream(Place place) {
   return on_backend(
       place, [] { return Stream{}; }, [&] { return cuda::setup_stream(place.ordinal); });

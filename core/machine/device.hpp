@@ -41,6 +41,10 @@ Device default_device();
 /// Memory that can be allocated on the device now.
 std::int64_t free_memory(Place place);
 
+/// Whether so many bytes of it are there. A CUDA driver, which takes as long as several products to tell, is asked only
+/// where they are more than this library holds and does not use.
+bool has_free_memory(double bytes, Place place);
+
 /// The stream on which matrices are uploaded, read and converted: one for each CUDA device, alive as long as the
 /// process. The default Stream on the host.
 Stream setup_stream(Place place);

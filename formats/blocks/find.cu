@@ -329,7 +329,7 @@ Array<std::int32_t> sort_columns(const Rows<Offset>& matrix, Place place, Stream
 }
 
 std::optional<Refusal> refuse_scratch(double bytes, Place place) {
-  if (bytes <= static_cast<double>(free_memory(place))) return std::nullopt;
+  if (has_free_memory(bytes, place)) return std::nullopt;
   return Refusal{"memory: not enough is free to look for blocks"};
 }
 

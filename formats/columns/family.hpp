@@ -25,7 +25,7 @@ std::optional<Refusal> refuse_conversion(const CsrView<T>& matrix, double bytes,
   // nonzeros, as they are and sorted, and the scratch of the sort.
   constexpr double conversion_bytes = 24;
   bytes += static_cast<double>(matrix.nnz) * conversion_bytes;
-  if (bytes <= static_cast<double>(free_memory(device))) return std::nullopt;
+  if (has_free_memory(bytes, device)) return std::nullopt;
   return Refusal{"memory: " + megabytes(bytes) + " for the conversion are more than is free"};
 }
 

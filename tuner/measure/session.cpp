@@ -130,7 +130,7 @@ void Session<T>::doubt_glance(Trial& trial) {
 template <class T>
 void Session<T>::convert_again(Trial& trial, int samples) {
   auto& measurement = trial.record.measurement;
-  if (measurement.bytes > free_memory(device_) / memory_share) return;
+  if (!has_free_memory(static_cast<double>(memory_share * measurement.bytes), device_)) return;
   try {
     Measurement again;
     const auto op = convert(matrix_, trial.record.candidate, device_, formats_, again);
@@ -355,7 +355,7 @@ template <class T>
 void Session<T>::time_otherwise() {
   // It holds more memory than the caches, and takes long to get it. Where memory is short, nothing is timed cold.
   std::optional<CacheFlusher> flusher;
-  if (rules_.cold_samples > 0 && free_memory(device_) / memory_share > device_.cache_bytes) {
+  if (rules_.cold_samples > 0 && has_free_memory(static_cast<double>(memory_share * device_.cache_bytes), device_)) {
     unless_short([&] { flusher.emplace(device_); }, [](const char* /*reason*/) {});
   }
   for (auto* trial : kept()) {

@@ -319,13 +319,13 @@ Prospect plain_csr_on_gpu(const CsrView<T>& matrix, std::int64_t longest_row, co
   };
   if (lengths.are_skewed()) {
     auto prospect = unpredicted_of(csr_by_shares<T>(lengths, device));
-    const auto& [format, params] = prospect.candidate;
+    // It stores less than the matrix does, so that few limits forbid it: what it predicts would take as long as the
+    // rest of the choice.
+    if (limits.memory_factor >= 1) return prospect;
     const auto features = featureless(matrix.rows, matrix.cols, matrix.nnz, longest_row);
+    const auto& [format, params] = prospect.candidate;
     const auto cost = find_format<T>(format)->predict(features, params, device);
-    if (cost && !exceeds_memory(cost->storage_bytes, matrix.bytes(), limits)) {
-      prospect.cost = *cost;
-      return prospect;
-    }
+    if (cost && !exceeds_memory(cost->storage_bytes, matrix.bytes(), limits)) return prospect;
   }
   return unpredicted_of(csr_by_rows<T>(lengths, device));
 }

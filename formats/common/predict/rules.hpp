@@ -52,10 +52,8 @@ std::optional<Refusal> refuse_storage(double bytes, const Features& features, co
 template <class T>
 std::optional<Refusal> refuse_allocation(double bytes, const CsrView<T>& matrix, const Device& device) {
   if (auto refusal = refuse_storage(bytes, csr_bytes<T>(matrix.rows, matrix.nnz), device)) return refusal;
-  if (bytes > static_cast<double>(free_memory(device))) {
-    return Refusal{"memory: " + megabytes(bytes) + " are more than is free"};
-  }
-  return std::nullopt;
+  if (has_free_memory(bytes, device)) return std::nullopt;
+  return Refusal{"memory: " + megabytes(bytes) + " are more than is free"};
 }
 
 /// A parameter and what it may be.
