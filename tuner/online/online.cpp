@@ -141,13 +141,9 @@ Steps Online<T>::work() {
   try {
     const auto start = Clock::now();
     auto& plain = operators_.best();
-    if (on_host()) {
-      operators_.begin_trial(plain);
-    } else {
-      // The pattern is read once for that, which few of the products that are timed may notice.
-      known_ = look_up();
-    }
-    // Nothing else that the device takes part in while products are timed.
+    if (on_host()) operators_.begin_trial(plain);
+    // Not even the pattern is read meanwhile: what a thread that has just woken asks of the device holds up products
+    // for as long as several take.
     co_await CallsDone{*this};
     end_trial(plain);
     auto measured = plain.record.measurement;
@@ -157,11 +153,10 @@ Steps Online<T>::work() {
     if (on_host()) {
       co_await Affordable{*this, price(costs.plain_loop)};
       time_plain_loop();
-      co_await Affordable{*this, price(costs.key)};
-      if (!is_over()) known_ = look_up();
-    } else if (!known_.winner && !is_over()) {
-      extract();
     }
+    co_await Affordable{*this, price(costs.key)};
+    if (!is_over()) known_ = look_up();
+    if (!on_host() && !known_.winner && !is_over()) extract();
     const auto& winner = known_.winner;
     const bool is_other = winner && winner->candidate != plain.record.candidate;
     // Of some trials only, the best is a candidate as others are, and the first to be tried.
