@@ -22,8 +22,8 @@ constexpr int most_items = 15;
 
 // ---- Setup
 
-// A block for the steps of one of a product's, and a warp for each of its tiles: as this may be what a first product
-// waits for, it is one kernel, which needs nothing to be prepared.
+// A block for each of a product's blocks, and a warp for each of its tiles. The first product of a matrix may wait for
+// this: so it is one kernel, and nothing has to be cleared before it.
 template <class Offset>
 __global__ void __launch_bounds__(most_block)
     lay_tiles_kernel(const Offset* row_ptr, std::int64_t rows, std::int64_t steps, int items, std::uint32_t* path,

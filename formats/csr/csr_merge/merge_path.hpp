@@ -78,8 +78,8 @@ struct Crossing {
   std::int32_t last;
 };
 
-/// Of a row that some boundary lies in, that is, is not before its first step nor behind its last: boundary b comes
-/// before step b block_steps, and there are boundaries 1 to blocks - 1.
+/// Of a row that is under way at some boundary, or begins there: boundary b comes before step b block_steps, and there
+/// are boundaries 1 to blocks - 1.
 template <class Offset>
 AUTOSPMV_HD inline Crossing crossing_of(const Offset* row_ptr, std::int64_t row, std::int64_t block_steps,
                                         std::int32_t blocks) {
