@@ -155,17 +155,17 @@ Steps Online<T>::work() {
       time_plain_loop();
     }
     co_await Affordable{*this, price(costs.key)};
-    if (!is_over()) known_ = look_up();
-    if (!on_host() && !known_.winner && !is_over()) extract();
-    const auto& winner = known_.winner;
+    const auto before = is_over() ? Known{} : look_up();
+    const auto& winner = before.winner;
+    if (!on_host() && !winner && !is_over()) extract();
     const bool is_other = winner && winner->candidate != plain.record.candidate;
     // Of some trials only, the best is a candidate as others are, and the first to be tried.
     std::optional<Prospect> remembered;
-    if (is_other && !known_.complete &&
+    if (is_other && !before.complete &&
         total_seconds(winner->measurement, task_.limits) < total_seconds(measured, task_.limits)) {
       remembered = tried_prospect<T>(*winner, device_);
     }
-    if (is_other && known_.complete) {
+    if (is_other && before.complete) {
       const auto& known = winner->measurement;
       co_await Affordable{*this, price({.seconds = known.setup_seconds}) +
                                      StepPrices::of_timed_calls(known.warm.median, operators_.best_seconds())};
@@ -185,7 +185,7 @@ Steps Online<T>::work() {
         all_tried = !doubts;
       }
     } else {
-      all_tried = winner.has_value() && known_.complete;
+      all_tried = winner.has_value() && before.complete;
     }
     std::unique_ptr<Search> search;
     if (!all_tried && !is_over()) {
@@ -202,7 +202,7 @@ Steps Online<T>::work() {
         verify_first([this] { predict(); });
       }
       std::vector<TrialRecord> known;
-      if (!doubts && !known_.nothing) known = service_->database().trials(task_.key, task_.catalogue);
+      if (!doubts && !before.nothing) known = service_->database().trials(task_.key, task_.catalogue);
       // Its trial of now before one of earlier.
       known.insert(known.begin(), records_.begin(), records_.end());
       SearchRules rules;

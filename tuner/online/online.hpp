@@ -214,7 +214,6 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   TrialBuilder<T> builder_;
 
   // Of the background alone, or of who has stopped it.
-  Known known_;
   std::optional<Features> features_;  // of the matrix, until they have been predicted from
   std::vector<TrialRecord> records_;
   bool best_passes_ = true;  // as far as is known
