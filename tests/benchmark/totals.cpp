@@ -28,6 +28,7 @@
 #include "io/load.hpp"
 #include "tests/benchmark/arguments.hpp"
 #include "tuner/context/service.hpp"
+#include "tuner/predict/cost_model.hpp"
 
 namespace {
 
@@ -139,9 +140,12 @@ double seconds_of(std::int64_t repetitions, const Product& product) {
 template <class T>
 Totals totals_of(const HostCsr<T>& csr, const Context& context, std::int64_t most) {
   Products<T> products(csr, context);
-  // A machine's speed changes from second to second: each piece is held against plain CSR just before and after it.
+  // A machine's speed changes from second to second: each piece is held against plain CSR just before and after it. Of
+  // these products the median, for what is tuned beside them disturbs them, too.
   const auto plain_seconds = [&](std::int64_t repetitions) {
-    return seconds_of(repetitions, [&] { products.plain(); }) / static_cast<double>(repetitions);
+    std::vector<double> seconds(static_cast<std::size_t>(repetitions));
+    for (auto& of_one : seconds) of_one = seconds_of(1, [&] { products.plain(); });
+    return median(seconds);
   };
   (void)plain_seconds(5);
   Totals totals;
