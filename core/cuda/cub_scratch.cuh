@@ -7,6 +7,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/machine/array.hpp"
+#include "core/machine/turns.hpp"
 
 namespace autospmv::cuda {
 
@@ -14,9 +15,13 @@ namespace autospmv::cuda {
 template <class Call>
 void with_scratch(Place place, const Call& call) {
   std::size_t bytes = 0;
-  check(call(nullptr, bytes));
+  const auto call_in_turn = [&](void* scratch) {
+    const DriverTurn turn;
+    check(call(scratch, bytes));
+  };
+  call_in_turn(nullptr);
   Array<std::uint8_t> scratch(std::max<std::size_t>(bytes, 1), place);
-  check(call(scratch.data(), bytes));
+  call_in_turn(scratch.data());
 }
 
 }  // namespace autospmv::cuda

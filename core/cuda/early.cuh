@@ -15,6 +15,7 @@
 
 #include "autospmv/stream.hpp"
 #include "core/cuda/check.hpp"
+#include "core/machine/turns.hpp"
 
 namespace autospmv::cuda {
 
@@ -26,6 +27,7 @@ bool kernels_await();
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes, Stream stream,
                   Arguments&&... arguments) {
+  const DriverTurn turn;
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;

@@ -93,7 +93,7 @@ bool equal_bytes(const void* a, const void* b, std::size_t bytes, Place place) {
   Array<unsigned long long> different(1, place);
   fill_bytes(different.data(), 0, sizeof(unsigned long long), place, stream);
   const auto size = static_cast<std::int64_t>(bytes);
-  count_different_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(
+  count_different_kernel<<<striding_grid(size), default_block, 0, InTurn(stream)>>>(
       static_cast<const std::uint8_t*>(a), static_cast<const std::uint8_t*>(b), size, different.data());
   check_launch();
   return different.to_vector().front() == 0;
@@ -102,17 +102,17 @@ bool equal_bytes(const void* a, const void* b, std::size_t bytes, Place place) {
 template <class T>
 void fill_random(T* data, std::int64_t size, const RandomVector& vector, Place place, Stream stream) {
   const DeviceScope scope(place);
-  fill_random_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(data, size, vector);
+  fill_random_kernel<<<striding_grid(size), default_block, 0, InTurn(stream)>>>(data, size, vector);
   check_launch();
 }
 
 void narrow_offsets(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream) {
-  narrow_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(wide, narrow, size);
+  narrow_kernel<<<striding_grid(size), default_block, 0, InTurn(stream)>>>(wide, narrow, size);
   check_launch();
 }
 
 void narrow_columns(const std::int64_t* wide, std::int32_t* narrow, std::int64_t size, Stream stream) {
-  narrow_columns_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(wide, narrow, size);
+  narrow_columns_kernel<<<striding_grid(size), default_block, 0, InTurn(stream)>>>(wide, narrow, size);
   check_launch();
 }
 
@@ -123,9 +123,9 @@ Fingerprint fingerprint_of(std::int64_t rows, std::int64_t cols, std::int64_t nn
   Array<unsigned long long> total(2, place);
   fill_bytes(total.data(), 0, 2 * sizeof(unsigned long long), place, stream);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    hash_offsets_kernel<<<striding_grid(rows + 1), default_block, 0, stream.handle>>>(offsets, rows, total.data());
+    hash_offsets_kernel<<<striding_grid(rows + 1), default_block, 0, InTurn(stream)>>>(offsets, rows, total.data());
   });
-  hash_columns_kernel<<<striding_grid((nnz + 1) / 2), default_block, 0, stream.handle>>>(col_idx, nnz, total.data());
+  hash_columns_kernel<<<striding_grid((nnz + 1) / 2), default_block, 0, InTurn(stream)>>>(col_idx, nnz, total.data());
   check_launch();
   const auto sums = total.to_vector();
   auto sum = hash_dimensions(rows, cols, nnz);
@@ -141,10 +141,10 @@ PatternFault find_fault(std::int64_t rows, std::int64_t cols, std::int64_t nnz, 
   Array<unsigned long long> result(none.size(), place);
   result.assign(none, stream);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    check_offsets_kernel<<<striding_grid(rows), default_block, 0, stream.handle>>>(offsets, rows, nnz, result.data(),
-                                                                                   result.data() + 2);
+    check_offsets_kernel<<<striding_grid(rows), default_block, 0, InTurn(stream)>>>(offsets, rows, nnz, result.data(),
+                                                                                    result.data() + 2);
   });
-  check_columns_kernel<<<striding_grid(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, cols, result.data() + 1);
+  check_columns_kernel<<<striding_grid(nnz), default_block, 0, InTurn(stream)>>>(col_idx, nnz, cols, result.data() + 1);
   check_launch();
   const auto found = result.to_vector();
   return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1]),

@@ -1,10 +1,12 @@
-// Grid sizes, and the loops that kernels share.
+// Grid sizes, and turns at launching.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "autospmv/stream.hpp"
 #include "core/error.hpp"
+#include "core/machine/turns.hpp"
 
 namespace autospmv::cuda {
 
@@ -25,5 +27,18 @@ inline unsigned striding_grid(std::int64_t size) {
   constexpr std::int64_t max_blocks = 132 * 16;
   return grid_for(std::min(size, max_blocks * default_block));
 }
+
+/// The stream of a launch that is made when it is the thread's turn, which lasts until the statement ends:
+/// kernel<<<grid, block, bytes, InTurn(stream)>>>(arguments).
+class InTurn {
+ public:
+  explicit InTurn(Stream stream) : handle_(stream.handle) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): what a launch asks for
+  operator decltype(Stream::handle)() const { return handle_; }
+
+ private:
+  DriverTurn turn_;
+  decltype(Stream::handle) handle_;
+};
 
 }  // namespace autospmv::cuda

@@ -83,8 +83,8 @@ __global__ void gather_kernel(const T* from, const Index* source, T* out, std::i
 void expand_rows(RowOffsets row_ptr, std::int64_t rows, std::int64_t nnz, std::int32_t* row_of, Stream stream) {
   if (nnz == 0) return;
   with_offsets(row_ptr, [&](const auto* offsets) {
-    expand_rows_kernel<<<grid_for((nnz + items - 1) / items), default_block, 0, stream.handle>>>(offsets, rows, nnz,
-                                                                                                 row_of);
+    expand_rows_kernel<<<grid_for((nnz + items - 1) / items), default_block, 0, InTurn(stream)>>>(offsets, rows, nnz,
+                                                                                                  row_of);
   });
   check_launch();
 }
@@ -93,13 +93,13 @@ ByColumn sort_by_column(const std::int32_t* col_idx, std::int64_t nnz, std::int6
   Array<std::uint32_t> keys(static_cast<std::size_t>(nnz), place);
   ByColumn sorted{Array<std::uint32_t>(static_cast<std::size_t>(nnz), place),
                   Array<std::int64_t>(static_cast<std::size_t>(cols) + 1, place)};
-  sort_keys_kernel<<<grid_for(nnz), default_block, 0, stream.handle>>>(col_idx, nnz, keys.data(),
-                                                                       sorted.nonzeros.data());
+  sort_keys_kernel<<<grid_for(nnz), default_block, 0, InTurn(stream)>>>(col_idx, nnz, keys.data(),
+                                                                        sorted.nonzeros.data());
   check_launch();
   const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(cols - 1))));
   sort_pairs(keys, sorted.nonzeros, key_bits, stream);
-  column_offsets_kernel<<<grid_for(cols + 1), default_block, 0, stream.handle>>>(keys.data(), nnz, cols,
-                                                                                 sorted.first_of.data());
+  column_offsets_kernel<<<grid_for(cols + 1), default_block, 0, InTurn(stream)>>>(keys.data(), nnz, cols,
+                                                                                  sorted.first_of.data());
   check_launch();
   return sorted;
 }
@@ -107,7 +107,7 @@ ByColumn sort_by_column(const std::int32_t* col_idx, std::int64_t nnz, std::int6
 template <class T, class Index>
 void gather(const T* from, const Index* source, T* out, std::int64_t size, Stream stream) {
   if (size == 0) return;
-  gather_kernel<<<grid_for(size), default_block, 0, stream.handle>>>(from, source, out, size);
+  gather_kernel<<<grid_for(size), default_block, 0, InTurn(stream)>>>(from, source, out, size);
   check_launch();
 }
 

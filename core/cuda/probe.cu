@@ -88,7 +88,7 @@ void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::op
   const auto place = looks.place();
   const DeviceScope scope(place);
   const auto size = std::max(vectors.x_size, vectors.y_size);
-  draw_kernel<<<striding_grid(size), default_block, 0, setup_stream(place).handle>>>(
+  draw_kernel<<<striding_grid(size), default_block, 0, InTurn(setup_stream(place))>>>(
       vectors, x, y.value_or(RandomVector{}), y.has_value(), findings_at(looks, at));
   check_launch();
 }
@@ -100,7 +100,7 @@ void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVect
   const DeviceScope scope(place);
   const ReferenceView view(reference);
   const auto launch = [&](const auto& expected) {
-    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, setup_stream(place).handle>>>(
+    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, InTurn(setup_stream(place))>>>(
         view, expected, vectors, x, findings_at(looks, at));
   };
   if (scaled == nullptr) {

@@ -201,21 +201,21 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
     const ReferenceTask task{
         matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
     if (short_rows) {
-      reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, stream.handle>>>(
+      reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, InTurn(stream)>>>(
           task, static_cast<int>(lanes), shared_rows.data(), count.data());
     } else {
       const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));
-      reference_kernel<<<grid, default_block, 0, stream.handle>>>(task, shared_rows.data(), count.data());
+      reference_kernel<<<grid, default_block, 0, InTurn(stream)>>>(task, shared_rows.data(), count.data());
     }
     check_launch();
     if (!may_share) return;
     const auto shared = static_cast<unsigned>(count.to_vector().front());
     if (shared == 0) return;
     Array<CompensatedSum> sums(static_cast<std::size_t>(shared) * shares_of_a_row, place);
-    share_rows_kernel<<<shared * shares_of_a_row, default_block, 0, stream.handle>>>(task, shared_rows.data(),
-                                                                                     sums.data());
+    share_rows_kernel<<<shared * shares_of_a_row, default_block, 0, InTurn(stream)>>>(task, shared_rows.data(),
+                                                                                      sums.data());
     check_launch();
-    join_rows_kernel<<<shared, shares_of_a_row, 0, stream.handle>>>(task, shared_rows.data(), sums.data());
+    join_rows_kernel<<<shared, shares_of_a_row, 0, InTurn(stream)>>>(task, shared_rows.data(), sums.data());
     check_launch();
     synchronize(place, stream);
   });
@@ -229,7 +229,7 @@ Comparison compare(const Reference& reference, const T* y, Place place) {
   Array<DeviceComparison> result(1, place);
   result.assign(perfect, stream);
   const ReferenceView view(reference);
-  compare_kernel<<<striding_grid(view.size), default_block, 0, stream.handle>>>(view, y, result.data());
+  compare_kernel<<<striding_grid(view.size), default_block, 0, InTurn(stream)>>>(view, y, result.data());
   check_launch();
   return result.to_vector().front().result();
 }
@@ -241,13 +241,13 @@ std::vector<LongRow> find_long_rows(const CsrView<T>& matrix, std::int64_t least
   Array<LongRow> found(static_cast<std::size_t>(matrix.nnz / (least + 1)), place);
   auto count = make_counter(place, stream);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    list_long_rows_kernel<<<striding_grid(matrix.rows), default_block, 0, stream.handle>>>(row_ptr, matrix.rows, least,
-                                                                                           found.data(), count.data());
+    list_long_rows_kernel<<<striding_grid(matrix.rows), default_block, 0, InTurn(stream)>>>(row_ptr, matrix.rows, least,
+                                                                                            found.data(), count.data());
   });
   check_launch();
   const auto size = count.to_vector().front();
   if (size == 0) return {};
-  check_order_kernel<<<static_cast<unsigned>(size), default_block, 0, stream.handle>>>(found.data(), matrix.col_idx);
+  check_order_kernel<<<static_cast<unsigned>(size), default_block, 0, InTurn(stream)>>>(found.data(), matrix.col_idx);
   check_launch();
   std::vector<LongRow> rows(size);
   copy_bytes(rows.data(), found.data(), size * sizeof(LongRow), place, stream);
@@ -261,7 +261,7 @@ double largest_magnitude(const T* values, std::int64_t size, Place place) {
   const DeviceScope scope(place);
   const auto stream = setup_stream(place);
   auto largest = make_counter(place, stream);
-  largest_magnitude_kernel<<<striding_grid(size), default_block, 0, stream.handle>>>(values, size, largest.data());
+  largest_magnitude_kernel<<<striding_grid(size), default_block, 0, InTurn(stream)>>>(values, size, largest.data());
   check_launch();
   return std::bit_cast<double>(largest.to_vector().front());
 }

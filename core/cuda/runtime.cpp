@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
 
 #include "core/cuda/check.hpp"
 #include "core/error.hpp"
+#include "core/machine/turns.hpp"
 #include "core/uncopied.hpp"
 
 namespace autospmv::cuda {
@@ -135,6 +137,7 @@ std::int64_t unused_memory(int ordinal) {
 
 std::int64_t free_memory(int ordinal) {
   const Entered entered(ordinal);
+  const DriverTurn turn;
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total));
@@ -159,6 +162,7 @@ Stream setup_stream(int ordinal) { return {state_of(ordinal).setup}; }
 void order_after(int ordinal, Stream later, Stream earlier) {
   if (later == earlier) return;
   const Entered entered(ordinal);
+  const DriverTurn turn;
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   const auto recorded = cudaEventRecord(event, earlier.handle);
@@ -213,12 +217,16 @@ void leave_device(int previous) noexcept {
 void* allocate(std::size_t bytes, int ordinal) {
   auto& state = state_of(ordinal);
   void* data = nullptr;
-  auto status = cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
+  const auto ask = [&] {
+    const DriverTurn turn;
+    return cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
+  };
+  auto status = ask();
   if (status == cudaErrorMemoryAllocation) {
     // What the pool keeps in small pieces may be what is missing in one.
     ignore(status);
     trim(ordinal);
-    status = cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
+    status = ask();
   }
   check(status);
   return data;
@@ -226,7 +234,9 @@ void* allocate(std::size_t bytes, int ordinal) {
 
 void release(void* data, int ordinal) noexcept {
   try {
-    ignore(cudaFreeAsync(data, state_of(ordinal).setup));
+    auto* const setup = state_of(ordinal).setup;
+    const DriverTurn turn;
+    ignore(cudaFreeAsync(data, setup));
   } catch (const std::exception&) {
     // The device is gone, and its memory with it.
   }
@@ -244,7 +254,9 @@ namespace {
 cudaPointerAttributes attributes_of(const void* pointer) {
   cudaPointerAttributes attributes{};
   attributes.type = cudaMemoryTypeUnregistered;
-  if (device_count() > 0 && cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
+  if (device_count() == 0) return attributes;
+  const DriverTurn turn;
+  if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
     ignore(cudaGetLastError());
     attributes.type = cudaMemoryTypeUnregistered;
   }
@@ -295,10 +307,14 @@ class PinnedPieces {
 // A copy into pageable memory keeps whoever else asks anything of the device waiting until all that comes before it in
 // its stream is done.
 bool copy_through_pinned(void* to, const void* from, std::size_t bytes, Stream stream) {
-  if (attributes_of(to).type != cudaMemoryTypeUnregistered) return false;
-  auto* const piece = PinnedPieces::get().take();
-  if (piece == nullptr) return false;
-  auto status = cudaMemcpyAsync(piece, from, bytes, cudaMemcpyDefault, stream.handle);
+  void* piece = nullptr;
+  auto status = cudaSuccess;
+  {
+    const DriverTurn turn;
+    if (attributes_of(to).type == cudaMemoryTypeUnregistered) piece = PinnedPieces::get().take();
+    if (piece == nullptr) return false;
+    status = cudaMemcpyAsync(piece, from, bytes, cudaMemcpyDefault, stream.handle);
+  }
   if (status == cudaSuccess) status = cudaStreamSynchronize(stream.handle);
   if (status == cudaSuccess) std::memcpy(to, piece, bytes);
   PinnedPieces::get().give_back(piece);
@@ -310,10 +326,14 @@ bool copy_through_pinned(void* to, const void* from, std::size_t bytes, Stream s
 
 void copy(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes <= PinnedPieces::bytes && copy_through_pinned(to, from, bytes, stream)) return;
+  // What is long may wait for the device, if it lies in pageable memory.
+  std::optional<DriverTurn> turn;
+  if (bytes <= PinnedPieces::bytes) turn.emplace();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.handle));
 }
 
 void fill(void* to, int byte, std::size_t bytes, Stream stream) {
+  const DriverTurn turn;
   check(cudaMemsetAsync(to, byte, bytes, stream.handle));
 }
 

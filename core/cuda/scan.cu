@@ -4,6 +4,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/cub_scratch.cuh"
+#include "core/cuda/launch.hpp"
 
 namespace autospmv::cuda {
 
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(block_scan_threads) block_scan_kernel(const V*
 template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream) {
   if (size <= most_of_block_scan) {
-    block_scan_kernel<<<1, block_scan_threads, 0, stream.handle>>>(in, out, size);
+    block_scan_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(in, out, size);
     return check_launch();
   }
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {

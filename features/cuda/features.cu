@@ -112,7 +112,7 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
   Workspace work(matrix.rows, matrix.cols, matrix.nnz, place);
   const Reading<T, Offset> reading{pattern,          matrix.values,      sample,        work.diagonals(),
                                    work.long_rows(), work.long_groups(), work.values(), work.tally()};
-  read_matrix<<<roles.blocks(), default_block, 0, work.stream().handle>>>(reading, roles);
+  read_matrix<<<roles.blocks(), default_block, 0, InTurn(work.stream())>>>(reading, roles);
   check_launch();
   Tally tally = fetch(work);
   if (tally.sums.descents > 0) {
@@ -140,8 +140,8 @@ Features extract_row_features(const CsrView<T>& matrix, Place place) {
   Workspace work(0, 0, matrix.nnz, place);
   with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
     const Pattern<Offset> pattern{matrix.rows, matrix.cols, matrix.nnz, row_ptr, nullptr};
-    read_rows_alone<<<blocks_for_rows(matrix.rows), default_block, 0, work.stream().handle>>>(pattern, work.long_rows(),
-                                                                                              work.tally());
+    read_rows_alone<<<blocks_for_rows(matrix.rows), default_block, 0, InTurn(work.stream())>>>(
+        pattern, work.long_rows(), work.tally());
   });
   check_launch();
   const Tally tally = fetch(work);
@@ -153,7 +153,7 @@ Features extract_value_features(const CsrView<T>& matrix, Place place) {
   if (matrix.nnz == 0) return finish({}, matrix.rows, matrix.cols, matrix.nnz, {});
   const DeviceScope scope(place);
   Workspace work(0, 0, 0, place);
-  read_values_alone<<<blocks_for_shares(matrix.nnz), default_block, 0, work.stream().handle>>>(
+  read_values_alone<<<blocks_for_shares(matrix.nnz), default_block, 0, InTurn(work.stream())>>>(
       matrix.values, matrix.nnz, work.values(), work.tally());
   check_launch();
   return finish(fetch(work), matrix.rows, matrix.cols, matrix.nnz, {});

@@ -37,7 +37,7 @@ std::int64_t longest_row(RowOffsets row_ptr, std::int64_t rows, Place place) {
   Array<std::int64_t> longest(1, place);
   fill_bytes(longest.data(), 0, sizeof(std::int64_t), place, stream);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    longest_row_kernel<<<grid_for(std::min(rows, most_threads)), default_block, 0, stream.handle>>>(
+    longest_row_kernel<<<grid_for(std::min(rows, most_threads)), default_block, 0, InTurn(stream)>>>(
         offsets, rows, reinterpret_cast<Count*>(longest.data()));
   });
   check_launch();

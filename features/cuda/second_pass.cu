@@ -92,22 +92,22 @@ void count_unsorted_blocks(const Pattern<Offset>& pattern, Workspace& work) {
   const auto sample = RowSample::of(pattern.rows, pattern.nnz);
   const std::int64_t rows = sample.size();
   Array<Offset> offsets(static_cast<std::size_t>(rows + 1), place);
-  sampled_lengths<<<grid_for(rows + 1), default_block, 0, stream.handle>>>(sample, rows, pattern.row_ptr,
-                                                                           offsets.data());
+  sampled_lengths<<<grid_for(rows + 1), default_block, 0, InTurn(stream)>>>(sample, rows, pattern.row_ptr,
+                                                                            offsets.data());
   check_launch();
   exclusive_scan(offsets.data(), offsets.data(), rows + 1, place, stream);
   const std::int64_t nnz = read(offsets.data() + rows, stream);
   if (nnz == 0) return;
   Array<std::uint64_t> keys(static_cast<std::size_t>(nnz), place);
   Array<std::int32_t> columns(static_cast<std::size_t>(nnz), place);
-  gather_sample<<<blocks_for_shares(nnz), default_block, 0, stream.handle>>>(sample, rows, offsets.data(), pattern,
-                                                                             keys.data(), columns.data());
+  gather_sample<<<blocks_for_shares(nnz), default_block, 0, InTurn(stream)>>>(sample, rows, offsets.data(), pattern,
+                                                                              keys.data(), columns.data());
   check_launch();
   sort_pairs(keys, columns, 32 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))), stream);
   const Pattern<Offset> sorted{rows, pattern.cols, nnz, offsets.data(), columns.data()};
   const auto all = RowSample::all_of(rows);
-  count_sorted_blocks<<<blocks_for_sample(all), default_block, 0, stream.handle>>>(sorted, all, work.long_groups(),
-                                                                                   work.tally());
+  count_sorted_blocks<<<blocks_for_sample(all), default_block, 0, InTurn(stream)>>>(sorted, all, work.long_groups(),
+                                                                                    work.tally());
   check_launch();
   count_long_groups(sorted, all, nnz, work);
 }
@@ -117,8 +117,8 @@ void count_unsorted_blocks(const Pattern<Offset>& pattern, Workspace& work) {
 template <class Offset>
 void count_long_groups(const Pattern<Offset>& pattern, const RowSample& sample, std::int64_t most_steps,
                        Workspace& work) {
-  count_groups<<<enough_blocks, default_block, 0, work.stream().handle>>>(pattern, sample, most_steps,
-                                                                          work.long_groups(), work.tally());
+  count_groups<<<enough_blocks, default_block, 0, InTurn(work.stream())>>>(pattern, sample, most_steps,
+                                                                           work.long_groups(), work.tally());
   check_launch();
 }
 
@@ -133,7 +133,7 @@ void read_unsorted(const Pattern<Offset>& pattern, Workspace& work) {
   clear(&tally->sums.spanned_slices);
   clear(&tally->maxima.span);
   read_unsorted_spans<<<blocks_for_warps((pattern.rows + span_slice - 1) / span_slice), default_block, 0,
-                        work.stream().handle>>>(pattern, tally);
+                        InTurn(work.stream())>>>(pattern, tally);
   check_launch();
   count_unsorted_blocks(pattern, work);
 }

@@ -1,6 +1,7 @@
 #include <mutex>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/binned/children_dynamic.hpp"
 #include "formats/binned/device.cuh"
@@ -62,8 +63,8 @@ bool reserve_children(std::int64_t children, Place place) {
 template <class T, class Offset, class Values>
 void multiply_dynamic(const BinnedView<Offset>& rows, const Values& values, CachePolicy policy, std::int64_t count,
                       T alpha, const T* x, T beta, T* y, Stream stream) {
-  parent_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(rows, values, policy, count, alpha, x,
-                                                                                  beta, y);
+  parent_kernel<<<cuda::grid_for(count), cuda::default_block, 0, cuda::InTurn(stream)>>>(rows, values, policy, count,
+                                                                                         alpha, x, beta, y);
   cuda::check_launch();
 }
 

@@ -4,6 +4,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/binned/children_dynamic.hpp"
 #include "formats/binned/device.cuh"
@@ -150,8 +151,8 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
     const auto rows = this->matrix_.rows;
     with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
       Offset* row_ptr = std::get<Array<Offset>>(this->row_ptr_).data();
-      lengths_kernel<<<cuda::grid_for(rows + 1), cuda::default_block, 0, stream.handle>>>(source, this->order_.data(),
-                                                                                          rows, row_ptr);
+      lengths_kernel<<<cuda::grid_for(rows + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+          source, this->order_.data(), rows, row_ptr);
       cuda::check_launch();
       cuda::exclusive_scan(row_ptr, row_ptr, rows + 1, this->place_, stream);
     });
@@ -166,7 +167,7 @@ class CudaBinnedRows final : public BinnedRowsOperator<T> {
     const int block = this->shape_.block;
     with_offsets(this->matrix_.row_ptr, [&]<class Offset>(const Offset* source) {
       const Offset* target = std::get<Array<Offset>>(this->row_ptr_).data();
-      copy_rows_kernel<<<cuda::grid_for(all_.blocks * block, block), block, 0, stream.handle>>>(
+      copy_rows_kernel<<<cuda::grid_for(all_.blocks * block, block), block, 0, cuda::InTurn(stream)>>>(
           all_, source, this->order_.data(), target, from, to);
     });
     cuda::check_launch();

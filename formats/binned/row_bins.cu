@@ -46,14 +46,14 @@ RowBins bin_rows(const RowOffsets& row_ptr, std::int64_t rows, const std::vector
   Array<std::uint32_t> keys(static_cast<std::size_t>(items), place);
   RowBins result{Array<std::int32_t>(static_cast<std::size_t>(items), place), {}};
   with_offsets(row_ptr, [&](const auto* offsets) {
-    keys_kernel<<<cuda::grid_for(items), cuda::default_block, 0, stream.handle>>>(
+    keys_kernel<<<cuda::grid_for(items), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         by_value, offsets, rows, items, log_granularity, keys.data(), result.order.data());
   });
   cuda::check_launch();
   cuda::sort_pairs(keys, result.order, std::max(1, static_cast<int>(std::bit_width(floors.size() - 1))), stream);
   Array<std::int64_t> first(floors.size() + 1, place);
-  bounds_kernel<<<cuda::grid_for(items + 1), cuda::default_block, 0, stream.handle>>>(keys.data(), items, by_value.bins,
-                                                                                      first.data());
+  bounds_kernel<<<cuda::grid_for(items + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+      keys.data(), items, by_value.bins, first.data());
   cuda::check_launch();
   result.first = first.to_vector();
   return result;

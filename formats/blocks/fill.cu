@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/blocks/convert.hpp"
@@ -369,7 +370,7 @@ void count_chunks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream st
   auto& chunks = blocks.slice_chunks;
   fill_bytes(chunks.data(), 0, static_cast<std::size_t>(chunks.bytes()), chunks.place(), stream);
   if (blocks.block_rows == 0) return;
-  count_chunks_kernel<<<cuda::grid_for(blocks.block_rows), cuda::default_block, 0, stream.handle>>>(
+  count_chunks_kernel<<<cuda::grid_for(blocks.block_rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       pattern.block_ptr.data(), blocks.block_rows, blocks.slice, chunks.data());
   cuda::check_launch();
 }
@@ -382,7 +383,7 @@ void place_blocks(const BlockPattern& pattern, BlockMatrix<T>& blocks, Stream st
   const dim3 block(static_cast<unsigned>(lanes), static_cast<unsigned>(cuda::default_block / lanes));
   const auto chunks_of_block = static_cast<std::int64_t>(block.y) * chunks_of_thread;
   const auto grid = (chunks + chunks_of_block - 1) / chunks_of_block * ((blocks.slice + lanes - 1) / lanes);
-  place_blocks_kernel<<<cuda::grid_for(grid, 1), block, 0, stream.handle>>>(
+  place_blocks_kernel<<<cuda::grid_for(grid, 1), block, 0, cuda::InTurn(stream)>>>(
       view_of(blocks), pattern.block_ptr.data(), pattern.block_columns.data(), chunks, blocks.block_columns.data());
   cuda::check_launch();
 }
@@ -405,16 +406,16 @@ void fill(const CsrView<T>& matrix, const BlockMatrix<T>& blocks, Array<T>& valu
                           blocks.sorted_rows};
   with_rows(matrix, blocks.layout, [&](const auto& rows) {
     if (blocks.slice == 1 && blocks.sorted_rows) {
-      turn_kernel<<<cuda::grid_for(grouping.groups * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+      turn_kernel<<<cuda::grid_for(grouping.groups * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
           rows, matrix.values, view_of(blocks), grouping, values.data());
       cuda::check_launch();
     }
     with_threads(matrix.nnz, blocks.block_rows, [&](auto threads) {
       const auto grid = cuda::grid_for(grouping.groups * threads.value, small_block);
-      fill_kernel<threads.value>
-          <<<grid, small_block, 0, stream.handle>>>(rows, matrix.values, view_of(blocks), grouping, values.data());
+      fill_kernel<threads.value><<<grid, small_block, 0, cuda::InTurn(stream)>>>(rows, matrix.values, view_of(blocks),
+                                                                                 grouping, values.data());
       cuda::check_launch();
-      fill_large_kernel<threads.value><<<grid_for_large(grouping.groups), large_block, 0, stream.handle>>>(
+      fill_large_kernel<threads.value><<<grid_for_large(grouping.groups), large_block, 0, cuda::InTurn(stream)>>>(
           rows, matrix.values, view_of(blocks), grouping, values.data());
       cuda::check_launch();
     });

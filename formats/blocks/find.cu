@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/blocks/convert.hpp"
@@ -280,15 +281,15 @@ std::int32_t list_blocks(const Rows<Offset>& matrix, std::int64_t block_rows, Ar
   Array<std::int32_t> faults(1, counts.place());
   fill_bytes(faults.data(), 0, sizeof(std::int32_t), counts.place(), stream);
   const Found found{counts.data(), columns.data(), matrix.nnz, faults.data()};
-  find_alike_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+  find_alike_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       matrix, block_rows, found);
   cuda::check_launch();
   with_threads(matrix.nnz, block_rows, [&](auto threads) {
     const auto grid = cuda::grid_for(block_rows * threads.value, small_block);
-    find_unlike_kernel<threads.value><<<grid, small_block, 0, stream.handle>>>(matrix, block_rows, found);
+    find_unlike_kernel<threads.value><<<grid, small_block, 0, cuda::InTurn(stream)>>>(matrix, block_rows, found);
   });
   cuda::check_launch();
-  find_many_kernel<<<grid_for_large(block_rows), large_block, 0, stream.handle>>>(matrix, block_rows, found);
+  find_many_kernel<<<grid_for_large(block_rows), large_block, 0, cuda::InTurn(stream)>>>(matrix, block_rows, found);
   cuda::check_launch();
   return cuda::read(static_cast<const std::int32_t*>(faults.data()), stream);
 }
@@ -320,8 +321,8 @@ Array<std::int32_t> sort_columns(const Rows<Offset>& matrix, Place place, Stream
   const auto nnz = static_cast<std::size_t>(matrix.nnz);
   Array<std::uint64_t> keys(nnz, place);
   Array<std::int32_t> columns(nnz, place);
-  sort_keys_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, keys.data(),
-                                                                                             columns.data());
+  sort_keys_kernel<<<grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, cuda::InTurn(stream)>>>(matrix, keys.data(),
+                                                                                                    columns.data());
   cuda::check_launch();
   const int row_bits = std::bit_width(static_cast<std::uint64_t>(matrix.rows - 1));
   cuda::sort_pairs(keys, columns, 32 + row_bits, stream);
@@ -366,7 +367,7 @@ Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream str
   cuda::exclusive_scan(counts, counts, size, place, stream);
   const auto blocks = cuda::read(static_cast<const std::int32_t*>(counts) + block_rows, stream);
   pattern.block_columns = Array<std::int32_t>(static_cast<std::size_t>(blocks), place);
-  gather_blocks_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+  gather_blocks_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       matrix, block_rows, counts, found.data(), pattern.block_columns.data());
   cuda::check_launch();
   return {std::move(pattern)};

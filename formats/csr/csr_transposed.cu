@@ -28,7 +28,7 @@ void multiply_transposed(const CsrView<T>& matrix, T alpha, const T* x, T beta, 
   scale(beta, y, matrix.cols, stream);
   if (matrix.nnz == 0) return;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    add_rows_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+    add_rows_kernel<<<cuda::grid_for(matrix.rows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         row_ptr, matrix.rows, matrix.col_idx, matrix.values, alpha, x, y);
   });
   cuda::check_launch();

@@ -152,8 +152,8 @@ void merge(const CsrView<T>& matrix, Diagonals<T>& diagonals, std::int32_t* offs
   if (diagonals.hacks == 0) return;
   const auto room = static_cast<std::int32_t>(static_cast<std::int64_t>(kept.size()) / diagonals.hacks);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    merge_kernel<<<static_cast<unsigned>(diagonals.hacks), static_cast<unsigned>(diagonals.hack), 0, stream.handle>>>(
-        matrix, row_ptr, diagonals.first.data(), offsets, kept.data(), room);
+    merge_kernel<<<static_cast<unsigned>(diagonals.hacks), static_cast<unsigned>(diagonals.hack), 0,
+                   cuda::InTurn(stream)>>>(matrix, row_ptr, diagonals.first.data(), offsets, kept.data(), room);
   });
   cuda::check_launch();
 }
@@ -253,15 +253,15 @@ Array<std::int32_t> find_offsets(const CsrView<T>& matrix, std::int64_t least, P
   constexpr double nonzeros_of_lane = 4;
   const auto lanes = power_of_two_above(npr / nonzeros_of_lane, cuda::warp_size);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    mark_kernel<<<cuda::grid_for(matrix.rows * lanes), cuda::default_block, 0, stream.handle>>>(
+    mark_kernel<<<cuda::grid_for(matrix.rows * lanes), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         matrix, row_ptr, std::countr_zero(static_cast<unsigned>(lanes)), static_cast<std::int32_t>(least), used.data());
   });
   cuda::check_launch();
   Array<std::int32_t> positions(static_cast<std::size_t>(range), place);
   const auto count = cuda::flagged_positions(used.data(), range, positions.data(), place, stream);
   Array<std::int32_t> offsets(static_cast<std::size_t>(count), place);
-  offsets_kernel<<<cuda::grid_for(count), cuda::default_block, 0, stream.handle>>>(positions.data(), count, matrix.rows,
-                                                                                   offsets.data());
+  offsets_kernel<<<cuda::grid_for(count), cuda::default_block, 0, cuda::InTurn(stream)>>>(positions.data(), count,
+                                                                                          matrix.rows, offsets.data());
   cuda::check_launch();
   return offsets;
 }

@@ -144,7 +144,7 @@ void launch_store(const CsrView<T>& matrix, const StoreSlots<T>& to, Faults* fau
   const auto threads = static_cast<int>(
       std::max<std::int64_t>(cuda::warp_size, power_of_two_above(nonzeros / nonzeros_of_thread, most_threads)));
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    store_kernel<What><<<cuda::grid_for(hacks * shape.hack, store_rows), threads, tile_bytes, stream.handle>>>(
+    store_kernel<What><<<cuda::grid_for(hacks * shape.hack, store_rows), threads, tile_bytes, cuda::InTurn(stream)>>>(
         matrix, row_ptr, to, tile_diagonals, faults);
   });
   cuda::check_launch();

@@ -2,6 +2,7 @@
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/kernels/batches.cuh"
@@ -84,14 +85,14 @@ std::int64_t lay_out(const CsrView<T>& matrix, JaggedMatrix<T>& jagged, Place pl
   jagged.row_order = sort_rows(matrix, matrix.rows, place, stream);
   jagged.lengths = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    lengths_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+    lengths_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         row_ptr, jagged.row_order.data(), matrix.rows, jagged.lengths.data());
   });
   cuda::check_launch();
   const std::int64_t diagonals = cuda::read(jagged.lengths.data(), stream);
   // One more than there are diagonals: the offset past the last is the number of slots.
   jagged.starts = Array<std::int64_t>(static_cast<std::size_t>(diagonals) + 1, place);
-  reaches_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, stream.handle>>>(
+  reaches_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       jagged.lengths.data(), matrix.rows, diagonals, jagged.layout.pad, jagged.starts.data());
   cuda::check_launch();
   cuda::exclusive_scan(jagged.starts.data(), jagged.starts.data(), diagonals + 1, place, stream);
@@ -113,9 +114,9 @@ void fill(const CsrView<T>& matrix, const JaggedMatrix<T>& jagged, Array<std::in
   const auto shares = std::clamp<std::int64_t>((longest + share - 1) / share, 1, most_shares);
   const dim3 grid(cuda::grid_for(matrix.rows, tile_rows), static_cast<unsigned>(shares));
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<grid, cuda::warp_size, 0, stream.handle>>>(matrix, row_ptr, jagged.row_order.data(),
-                                                             jagged.lengths.data(), jagged.starts.data(),
-                                                             columns.data(), values.data());
+    fill_kernel<<<grid, cuda::warp_size, 0, cuda::InTurn(stream)>>>(matrix, row_ptr, jagged.row_order.data(),
+                                                                    jagged.lengths.data(), jagged.starts.data(),
+                                                                    columns.data(), values.data());
   });
   cuda::check_launch();
 }
@@ -124,7 +125,7 @@ template <class T>
 void multiply(const JaggedMatrix<T>& jagged, T alpha, const T* x, T beta, T* y, Stream stream) {
   const int block = jagged.layout.block;
   with_values(jagged.values, [&](auto values) {
-    multiply_kernel<<<cuda::grid_for(jagged.rows, block), block, 0, stream.handle>>>(
+    multiply_kernel<<<cuda::grid_for(jagged.rows, block), block, 0, cuda::InTurn(stream)>>>(
         jagged.row_order.data(), jagged.lengths.data(), jagged.starts.data(), FullColumns{jagged.columns.full.data()},
         values, policy_for<T>(jagged.bytes(), jagged.rows, jagged.cols), jagged.rows, alpha, x, beta, y);
   });

@@ -93,7 +93,7 @@ void find_classes(const CsrView<T>& matrix, const Array<std::int32_t>& order, Cl
   const auto count = static_cast<std::size_t>(table.classes.count);
   Array<std::int64_t> bounds(count + 2, order.place());
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    find_classes_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
+    find_classes_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         row_ptr, order.data(), matrix.rows, table.classes, bounds.data());
   });
   cuda::check_launch();
@@ -107,7 +107,7 @@ void assign_lanes(const CsrView<T>& matrix, const Array<std::int32_t>& order, co
                   Stream stream) {
   const auto grid = cuda::grid_for(ell.groups * group_lanes + 1);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    assign_lanes_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(
+    assign_lanes_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(
         row_ptr, order.data(), table, ell.groups, ell.row_of_lane.data(), ell.group_chunks.data());
   });
   cuda::check_launch();
@@ -119,8 +119,8 @@ void fill(const CsrView<T>& matrix, const WarpEll<T>& ell, Array<std::int32_t>& 
   const auto warps = (ell.chunks + chunks_of_warp - 1) / chunks_of_warp;
   const auto grid = cuda::grid_for(warps * group_lanes);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(ell), ell.chunks,
-                                                                 columns.data(), values.data());
+    fill_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(matrix, row_ptr, view_of(ell), ell.chunks,
+                                                                        columns.data(), values.data());
   });
   cuda::check_launch();
 }

@@ -81,7 +81,7 @@ void count_chunks(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Stream stre
              sliced.slice_chunks.place(), stream);
   if (matrix.rows == 0) return;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+    count_chunks_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         view_of(sliced), row_ptr, static_cast<int>(sliced.layout.threads),
         static_cast<std::int32_t>(sliced.layout.whole_chunks), sliced.slice_chunks.data());
   });
@@ -95,8 +95,8 @@ void fill(const CsrView<T>& matrix, SlicedMatrix<T>& sliced, Array<std::int32_t>
   const auto grid = cuda::grid_for(sliced.slices * sliced.slice_rows * threads);
   const auto fill_with = [&](auto to) {
     with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-      fill_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, row_ptr, view_of(sliced), threads, to,
-                                                                   values.data());
+      fill_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(matrix, row_ptr, view_of(sliced), threads, to,
+                                                                          values.data());
     });
     cuda::check_launch();
   };

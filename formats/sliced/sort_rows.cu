@@ -33,7 +33,7 @@ Array<std::int32_t> sort_rows(const CsrView<T>& matrix, std::int64_t window, Pla
   const int window_bits = std::bit_width(static_cast<std::uint64_t>((matrix.rows - 1) / window));
   const auto sort_by = [&](auto keys) {
     with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-      sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+      sort_keys_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
           row_ptr, matrix.rows, window, length_bits, keys.data(), order.data());
     });
     cuda::check_launch();

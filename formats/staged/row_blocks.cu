@@ -94,7 +94,7 @@ RowBlocks blocks_of(const RowWalk<Offset>& walk, Place place, Stream stream) {
   Array<std::int64_t> first_rows(static_cast<std::size_t>(pieces * cuda::warp_size), place);
   Array<std::int64_t> counts(static_cast<std::size_t>(pieces) + 2, place);
   fill_bytes(counts.data() + pieces, 0, 2 * sizeof(std::int64_t), place, stream);
-  walk_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(walk, first_rows.data(), counts.data());
+  walk_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(walk, first_rows.data(), counts.data());
   cuda::check_launch();
   cuda::exclusive_scan(counts.data(), counts.data(), pieces + 1, place, stream);
   std::array<std::int64_t, 2> found{};  // how many blocks, and whether any is a part of a row
@@ -103,8 +103,8 @@ RowBlocks blocks_of(const RowWalk<Offset>& walk, Place place, Stream stream) {
   blocks.limits = walk.limits;
   blocks.split = found[1] != 0;
   blocks.starts = Array<BlockStart>(static_cast<std::size_t>(found[0]) + 1, place);
-  write_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(walk, first_rows.data(), counts.data(),
-                                                                blocks.starts.data());
+  write_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(walk, first_rows.data(), counts.data(),
+                                                                       blocks.starts.data());
   cuda::check_launch();
   return blocks;
 }

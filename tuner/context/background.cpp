@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "core/machine/turns.hpp"
+
 namespace autospmv {
 
 Background::Background(Task begin, Start start) : begin_(std::move(begin)), start_(std::move(start)) {}
@@ -89,8 +91,11 @@ void Background::work() {
     }
     auto errand = take_first();
     lock.unlock();
-    errand->task_();
-    errand.reset();
+    {
+      const BesideCallers beside;
+      errand->task_();
+      errand.reset();
+    }
     lock.lock();
   }
 }

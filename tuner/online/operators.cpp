@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/machine/turns.hpp"
 #include "core/uncopied.hpp"
 #include "tuner/measure/conversion.hpp"
 #include "tuner/measure/meter.hpp"
@@ -120,6 +121,7 @@ bool Operators<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
     op->apply(alpha, x, beta, y, stream);
     return false;
   }
+  const DriverTurn turn(place_.backend);  // one for all that a product and its stopwatch ask
   while (!Product(*this, stream).launch(alpha, x, beta, y)) {
   }
   return true;

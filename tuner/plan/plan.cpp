@@ -1,6 +1,7 @@
 #include "autospmv/plan.hpp"
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/machine/array.hpp"
 #include "core/machine/shortage.hpp"
+#include "core/machine/turns.hpp"
 #include "formats/csr/csr_rows.hpp"
 #include "formats/csr/csr_transposed.hpp"
 #include "tuner/plan/plan_state.hpp"
@@ -138,8 +140,10 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
   check_length("y", y.size(), matrix_->rows());
   if (y.empty()) return;
   const DeviceScope scope(place_);
+  std::optional<DriverTurn> turn(place_.backend);  // one for all that a product asks
   const auto memory = options.memory ? *options.memory : memory_of("y", y.data());
   if (place_.backend == Backend::cuda && memory == Memory::host) {
+    turn.reset();
     if (!x.empty() && !options.memory && memory_at(x.data()) == Memory::device) {
       throw InvalidArgument("x and y must lie in the same memory");
     }

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/nonzeros.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/columns/csc/csc.hpp"
@@ -69,7 +70,7 @@ void multiply(const Panel<T>& panel, int threads, int block, T alpha, const T* x
   if (panel.entries() == 0) return;
   const auto cols = static_cast<std::int64_t>(panel.col_ptr.size()) - 1;
   const int log_threads = std::countr_zero(static_cast<unsigned>(threads));
-  add_kernel<<<cuda::grid_for(cols * threads, block), block, 0, stream.handle>>>(
+  add_kernel<<<cuda::grid_for(cols * threads, block), block, 0, cuda::InTurn(stream)>>>(
       panel.col_ptr.data(), cols, panel.rows.data(), panel.values.data(),
       policy_for<T>(panel.rows.bytes() + panel.values.bytes(), panel.last_row, cols), log_threads, alpha, x, y);
   cuda::check_launch();

@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/columns/tjds/tjds.hpp"
@@ -185,7 +186,7 @@ template <class T>
 Array<std::int64_t> count_columns(const CsrView<T>& matrix, Array<std::uint32_t>& ranks, Place place, Stream stream) {
   Array<std::int64_t> first_of(static_cast<std::size_t>(matrix.cols) + 1, place);
   fill_bytes(first_of.data(), 0, static_cast<std::size_t>(first_of.bytes()), place, stream);
-  rank_kernel<<<cuda::grid_for(matrix.nnz, rank_threads * ranks_of_thread), rank_threads, 0, stream.handle>>>(
+  rank_kernel<<<cuda::grid_for(matrix.nnz, rank_threads * ranks_of_thread), rank_threads, 0, cuda::InTurn(stream)>>>(
       matrix.col_idx, matrix.nnz, reinterpret_cast<unsigned long long*>(first_of.data()), ranks.data());
   cuda::check_launch();
   cuda::exclusive_scan(first_of.data(), first_of.data(), matrix.cols + 1, place, stream);
@@ -203,7 +204,7 @@ void find_diagonals(const CsrView<T>& matrix, const Array<std::int64_t>& first_o
   panel.block_columns = Array<std::int64_t>(static_cast<std::size_t>(blocks) + 1, place);
   panel.block_diagonals = Array<std::int64_t>(static_cast<std::size_t>(blocks) + 1, place);
   auto* const first_of_block = panel.block_diagonals.data();
-  count_diagonals_kernel<<<cuda::grid_for(blocks + 1), cuda::default_block, 0, stream.handle>>>(
+  count_diagonals_kernel<<<cuda::grid_for(blocks + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       first_of.data(), panel.columns.data(), matrix.cols, width, blocks, panel.block_columns.data(), first_of_block);
   cuda::check_launch();
   cuda::exclusive_scan(first_of_block, first_of_block, blocks + 1, place, stream);
@@ -211,7 +212,7 @@ void find_diagonals(const CsrView<T>& matrix, const Array<std::int64_t>& first_o
 
   panel.diagonals = Array<std::int64_t>(static_cast<std::size_t>(diagonals) + 1, place);
   auto* const offsets = panel.diagonals.data();
-  diagonal_lengths_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, stream.handle>>>(
+  diagonal_lengths_kernel<<<cuda::grid_for(diagonals + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       first_of.data(), panel.columns.data(), panel.block_columns.data(), first_of_block, blocks, diagonals, offsets);
   cuda::check_launch();
   cuda::exclusive_scan(offsets, offsets, diagonals + 1, place, stream);
@@ -222,14 +223,14 @@ void place_entries(const CsrView<T>& matrix, const Array<std::uint32_t>& ranks, 
                    Stream stream, Panel<T>& panel) {
   const auto entries = static_cast<std::size_t>(matrix.nnz);
   Array<std::int32_t> places(panel.columns.size(), place);
-  invert_kernel<<<cuda::grid_for(matrix.cols), cuda::default_block, 0, stream.handle>>>(panel.columns.data(),
-                                                                                        matrix.cols, places.data());
+  invert_kernel<<<cuda::grid_for(matrix.cols), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+      panel.columns.data(), matrix.cols, places.data());
   cuda::check_launch();
   panel.rows = Array<std::int32_t>(entries, place);
   panel.values = Array<T>(entries, place);
   panel.source = Array<std::uint32_t>(entries, place);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, stream.handle>>>(
+    place_entries_kernel<<<cuda_steps::grid_for_nonzeros(matrix.nnz), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         matrix, row_ptr, ranks.data(), places.data(), static_cast<std::uint32_t>(width), panel.block_diagonals.data(),
         panel.diagonals.data(), panel.rows.data(), panel.values.data(), panel.source.data());
   });
@@ -257,7 +258,7 @@ void multiply(const Panel<T>& panel, T alpha, const T* x, T beta, T* y, Stream s
   const BlockView<T> view{
       panel.columns.data(), panel.diagonals.data(), panel.rows.data(), panel.values.data(),
       policy_for<T>(panel.rows.bytes() + panel.values.bytes(), panel.last_row, panel.columns.size())};
-  add_kernel<<<static_cast<unsigned>(panel.blocks()), threads_of_block, 0, stream.handle>>>(
+  add_kernel<<<static_cast<unsigned>(panel.blocks()), threads_of_block, 0, cuda::InTurn(stream)>>>(
       panel.block_columns.data(), panel.block_diagonals.data(), view, alpha, x, y);
   cuda::check_launch();
 }

@@ -206,8 +206,8 @@ DistinctValues distinct_values(std::span<const T> values, const std::int32_t* co
   Array<Distinct> counted(1, place);
   fill_bytes(counted.data(), 0, sizeof(Distinct), place, stream);
   const auto slots = static_cast<std::int64_t>(values.size());
-  distinct_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), columns, slots,
-                                                                              counted.data());
+  distinct_kernel<<<grid_for_slots(slots), default_block, 0, cuda::InTurn(stream)>>>(values.data(), columns, slots,
+                                                                                     counted.data());
   cuda::check_launch();
   Distinct distinct;
   copy_bytes(&distinct, counted.data(), sizeof distinct, place, stream);
@@ -224,8 +224,8 @@ DistinctValues distinct_values(std::span<const T> values, const std::int32_t* co
 bool narrow(std::span<const double> values, Array<float>& narrowed, Stream stream) {
   auto lossy = cleared_flag(narrowed.place(), stream);
   const auto slots = static_cast<std::int64_t>(values.size());
-  narrow_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, narrowed.data(),
-                                                                            lossy.data());
+  narrow_kernel<<<grid_for_slots(slots), default_block, 0, cuda::InTurn(stream)>>>(values.data(), slots,
+                                                                                   narrowed.data(), lossy.data());
   cuda::check_launch();
   return cuda::read(lossy.data(), stream) == 0;
 }
@@ -234,8 +234,8 @@ template <class T>
 void index(std::span<const T> values, const Array<T>& table, std::size_t entries, Array<std::uint8_t>& indices,
            Stream stream) {
   const auto slots = static_cast<std::int64_t>(values.size());
-  index_kernel<<<grid_for_slots(slots), default_block, 0, stream.handle>>>(values.data(), slots, table.data(),
-                                                                           static_cast<int>(entries), indices.data());
+  index_kernel<<<grid_for_slots(slots), default_block, 0, cuda::InTurn(stream)>>>(
+      values.data(), slots, table.data(), static_cast<int>(entries), indices.data());
   cuda::check_launch();
 }
 
@@ -252,7 +252,7 @@ bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<D
     const auto threads =
         std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(of_unit, fewest_threads, warp_size)));
     const dim3 block = of_unit > many ? dim3(default_block) : dim3(threads, default_block / threads);
-    shorten_kernel<<<cuda::grid_for(units.count, static_cast<int>(block.y)), block, 0, stream.handle>>>(
+    shorten_kernel<<<cuda::grid_for(units.count, static_cast<int>(block.y)), block, 0, cuda::InTurn(stream)>>>(
         columns.data(), units, distances.data(), bases.data(), too_far.data());
     cuda::check_launch();
   }
@@ -268,14 +268,14 @@ bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads,
   if (chunks == 0) return true;
   Array<std::int32_t> places(heads.size() + 1, place);
   const auto grid = cuda::grid_for((chunks + chunks_of_warp - 1) / chunks_of_warp * warp_size);
-  describe_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, heads.data(),
-                                                                    places.data());
+  describe_chunks_kernel<<<grid, default_block, 0, cuda::InTurn(stream)>>>(columns.data(), slots, chunks, heads.data(),
+                                                                           places.data());
   cuda::check_launch();
   const auto bytes = (offsets_from_counts(places, stream) + 1) * chunk_slots;
   if (bytes > ChunkHead::most_octets) return false;
   octets = Array<std::uint8_t>(static_cast<std::size_t>(bytes), place);
-  write_chunks_kernel<<<grid, default_block, 0, stream.handle>>>(columns.data(), slots, chunks, places.data(),
-                                                                 heads.data(), octets.data());
+  write_chunks_kernel<<<grid, default_block, 0, cuda::InTurn(stream)>>>(columns.data(), slots, chunks, places.data(),
+                                                                        heads.data(), octets.data());
   cuda::check_launch();
   return true;
 }

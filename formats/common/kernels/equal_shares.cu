@@ -1,4 +1,5 @@
 #include "core/cuda/algorithms.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/equal_shares.cuh"
 
@@ -44,7 +45,8 @@ Array<std::int32_t> find_rows(RowOffsets row_ptr, std::int64_t rows, bool empty,
   if (rows == 0) return {};
   Array<std::uint8_t> flags(static_cast<std::size_t>(rows), place);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    rows_kernel<<<cuda::grid_for(rows), cuda::default_block, 0, stream.handle>>>(offsets, rows, empty, flags.data());
+    rows_kernel<<<cuda::grid_for(rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(offsets, rows, empty,
+                                                                                        flags.data());
   });
   cuda::check_launch();
   return positions_of(flags, place, stream);
@@ -61,14 +63,14 @@ EqualShares<T> cut_equally(RowOffsets row_ptr, std::int64_t rows, std::int64_t n
   if (cut.at_row_ends) shares.starts = Array<std::int64_t>(ends, place);
   shares.continued = Array<std::int32_t>(ends, place);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    starts_kernel<<<cuda::grid_for(shares.count + 1), cuda::default_block, 0, stream.handle>>>(
+    starts_kernel<<<cuda::grid_for(shares.count + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         offsets, rows, nnz, cut, shares.count, shares.starts.data(), shares.continued.data());
   });
   cuda::check_launch();
   if (!cut.all_rows || shares.count == 0) return shares;
 
   Array<std::uint8_t> crosses(static_cast<std::size_t>(shares.count), place);
-  crossing_kernel<<<cuda::grid_for(shares.count), cuda::default_block, 0, stream.handle>>>(
+  crossing_kernel<<<cuda::grid_for(shares.count), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       shares.continued.data(), shares.count, crosses.data());
   cuda::check_launch();
   shares.crossing = positions_of(crosses, place, stream);

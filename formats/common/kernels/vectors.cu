@@ -19,7 +19,7 @@ __global__ void scale_kernel(T beta, T* y, std::int64_t size) {
 template <class T>
 void scale(T beta, T* y, std::int64_t size, Stream stream) {
   if (beta == T{1} || size == 0) return;
-  scale_kernel<<<cuda::grid_for(size), cuda::default_block, 0, stream.handle>>>(beta, y, size);
+  scale_kernel<<<cuda::grid_for(size), cuda::default_block, 0, cuda::InTurn(stream)>>>(beta, y, size);
   cuda::check_launch();
 }
 

@@ -1,5 +1,6 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/each_nonzero.cuh"
 #include "formats/common/kernels/kernel.cuh"
@@ -91,7 +92,7 @@ Array<std::int32_t> count_diagonals(const CsrView<T>& matrix, Place place, Strea
   const NonzeroSample sample(matrix.nnz);
   const OnDenseDiagonal on{matrix.col_idx, matrix.rows, nullptr, 0};
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+    count_diagonals_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         on, row_ptr, sample, sample.size(), counts.data());
   });
   cuda::check_launch();
@@ -106,7 +107,7 @@ std::vector<std::int64_t> count_in_sample(const CsrView<T>& matrix, std::span<co
   const NonzeroSample sample(matrix.nnz);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     with_predicate(matrix, rules[i], diagonals.data(), [&](const auto& predicate, const auto* row_ptr) {
-      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, stream.handle>>>(
+      count_in_sample_kernel<<<cuda::grid_for(sample.size()), cuda::default_block, 0, cuda::InTurn(stream)>>>(
           predicate, row_ptr, matrix.rows, sample, sample.size(), counts.data() + i);
     });
     cuda::check_launch();
@@ -123,8 +124,8 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_
   const auto words = static_cast<std::int64_t>(marks.words.size());
   const auto grid = cuda_steps::grid_for_nonzeros(words * MarksView::word_bits);
   with_predicate(matrix, rule, diagonals.data(), [&](const auto& predicate, const auto* row_ptr) {
-    mark_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(predicate, row_ptr, matrix.rows, matrix.nnz, words,
-                                                                 marks.words.data(), marks.before.data());
+    mark_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(predicate, row_ptr, matrix.rows, matrix.nnz,
+                                                                        words, marks.words.data(), marks.before.data());
   });
   cuda::check_launch();
   const auto place = marks.words.place();
@@ -135,7 +136,7 @@ void mark(const CsrView<T>& matrix, const CutRule& rule, const Array<std::int32_
 template <class T>
 void fill_offsets(const CsrView<T>& matrix, Split<T>& split, Stream stream) {
   with_offsets(matrix.row_ptr, [&]<class Offset>(const Offset* row_ptr) {
-    offsets_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(
+    offsets_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         split.marks.view(), row_ptr, matrix.rows, std::get<Array<Offset>>(split.cut.row_ptr).data(),
         std::get<Array<Offset>>(split.rest.row_ptr).data());
   });
@@ -146,7 +147,7 @@ template <class T>
 void fill_entries(const CsrView<T>& matrix, Split<T>& split, Entries which, Stream stream) {
   const EntryTargets<T> targets{split.marks.view(), split.cut.col_idx.data(), split.rest.col_idx.data(),
                                 split.cut.values.data(), split.rest.values.data()};
-  entries_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(matrix, targets, which);
+  entries_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, cuda::InTurn(stream)>>>(matrix, targets, which);
   cuda::check_launch();
 }
 
@@ -154,11 +155,11 @@ template <class T, class Offset>
 void list_rows(const Part<T>& part, const Array<Offset>& row_ptr, Array<std::int32_t>& ids, Array<Offset>& listed_ptr,
                Place place, Stream stream) {
   Array<std::uint8_t> filled(static_cast<std::size_t>(part.rows), place);
-  filled_rows_kernel<<<cuda::grid_for(part.rows), cuda::default_block, 0, stream.handle>>>(row_ptr.data(), part.rows,
-                                                                                           filled.data());
+  filled_rows_kernel<<<cuda::grid_for(part.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+      row_ptr.data(), part.rows, filled.data());
   cuda::check_launch();
   const auto listed = cuda::flagged_positions(filled.data(), part.rows, ids.data(), place, stream);
-  listed_offsets_kernel<<<cuda::grid_for(listed + 1), cuda::default_block, 0, stream.handle>>>(
+  listed_offsets_kernel<<<cuda::grid_for(listed + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       row_ptr.data(), ids.data(), listed, static_cast<Offset>(part.nnz), listed_ptr.data());
   cuda::check_launch();
 }

@@ -36,8 +36,8 @@ std::int64_t count(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& res
   rest.first_of_row = Array<std::int64_t>(static_cast<std::size_t>(matrix.rows) + 1, place);
   auto* counts = rest.first_of_row.data();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    count_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                             width, counts);
+    count_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+        row_ptr, matrix.rows, width, counts);
   });
   cuda::check_launch();
   cuda::exclusive_scan(counts, counts, matrix.rows + 1, place, stream);
@@ -48,7 +48,7 @@ template <class T>
 void fill(const CsrView<T>& matrix, std::int64_t width, CooRest<T>& rest, Array<T>& values, Stream stream) {
   if (rest.entries() == 0) return;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<cuda_steps::grid_for_nonzeros(rest.entries()), cuda::default_block, 0, stream.handle>>>(
+    fill_kernel<<<cuda_steps::grid_for_nonzeros(rest.entries()), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         matrix, row_ptr, width, rest.entries(), rest.first_of_row.data(), rest.rows.data(), rest.columns.data(),
         values.data());
   });

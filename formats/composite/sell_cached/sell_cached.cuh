@@ -230,8 +230,9 @@ template <class T, class Columns, class Values>
 void launch_fill(const CsrView<T>& matrix, const CachedSell<T>& sell, const Columns& columns, const Values& values,
                  Stream stream) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<cuda::grid_for(sell.layout.all_slices() * warp_lanes), cuda::default_block, 0, stream.handle>>>(
-        matrix, row_ptr, parts_of(sell), sell.slice_chunks.data(), sell.part_order.data(), columns, values);
+    fill_kernel<<<cuda::grid_for(sell.layout.all_slices() * warp_lanes), cuda::default_block, 0,
+                  cuda::InTurn(stream)>>>(matrix, row_ptr, parts_of(sell), sell.slice_chunks.data(),
+                                          sell.part_order.data(), columns, values);
   });
   cuda::check_launch();
 }
@@ -461,16 +462,17 @@ void cut_rows(const CsrView<T>& matrix, CachedSell<T>& sell, Place place, Stream
   const auto grid = cuda::grid_for(layout.rows);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     if (layout.blocks > 1) {
-      cut_rows_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.col_idx, layout,
-                                                                       sell.begins.data());
+      cut_rows_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(row_ptr, matrix.col_idx, layout,
+                                                                              sell.begins.data());
     }
-    count_pieces_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(row_ptr, layout, first_piece.data());
+    count_pieces_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(row_ptr, layout, first_piece.data());
   });
   cuda::check_launch();
   layout.set_pieces(offsets_from_counts(first_piece, stream));
   if (layout.pieces == 0) return;
   sell.pieces = Array<Piece>(static_cast<std::size_t>(layout.pieces), place);
-  list_pieces_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(layout, first_piece.data(), sell.pieces.data());
+  list_pieces_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(layout, first_piece.data(),
+                                                                             sell.pieces.data());
   cuda::check_launch();
   sell.first_piece = std::move(first_piece);
 }
@@ -482,7 +484,7 @@ std::int64_t lay_out(const CsrView<T>& matrix, CachedSell<T>& sell, Place place,
   sell.part_order = Array<std::int32_t>(static_cast<std::size_t>(layout.blocks * layout.positions()), place);
   sell.slice_chunks = Array<std::int32_t>(static_cast<std::size_t>(layout.all_slices()) + 1, place);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    lay_out_kernel<<<static_cast<unsigned>(layout.blocks * windows), sort_threads, 0, stream.handle>>>(
+    lay_out_kernel<<<static_cast<unsigned>(layout.blocks * windows), sort_threads, 0, cuda::InTurn(stream)>>>(
         row_ptr, parts_of(sell), windows, sell.part_order.data(), sell.slice_chunks.data());
   });
   cuda::check_launch();
@@ -496,7 +498,7 @@ void deal_slices(CachedSell<T>& sell, std::int64_t thread_blocks, std::int64_t s
   constexpr double bytes_of_chunk = 1600;
   const double chunks_of_copy = static_cast<double>(sell.layout.width) * sizeof(T) / bytes_of_chunk;
   sell.first_slice = Array<std::int32_t>(static_cast<std::size_t>(thread_blocks) + 1, place);
-  deal_slices_kernel<<<cuda::grid_for(thread_blocks + 1), cuda::default_block, 0, stream.handle>>>(
+  deal_slices_kernel<<<cuda::grid_for(thread_blocks + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       sell.layout, sell.slice_chunks.data(), chunks_of_copy, thread_blocks, sell.first_slice.data());
   cuda::check_launch();
   with_values(sell.values, [&](auto values) {

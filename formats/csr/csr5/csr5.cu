@@ -1,5 +1,6 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/batches.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -167,7 +168,7 @@ void describe(const CsrView<T>& matrix, Fixup fixup, Tiles<T>& tiles, Place plac
   tiles.offsets = Array<std::uint16_t>(all, place);
   if (tiles.count == 0) return;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    describe_kernel<<<cuda::grid_for(tiles.count * lanes), cuda::default_block, 0, stream.handle>>>(
+    describe_kernel<<<cuda::grid_for(tiles.count * lanes), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         FilledRows{row_ptr, static_cast<const std::int32_t*>(tiles.row_ids.data()), filled}, tiles.count, tiles.sigma,
         tiles.tile_ptr.data(), tiles.bit_flags.data(), tiles.offsets.data());
   });
@@ -179,7 +180,7 @@ void transpose(const V* nonzeros, V padding, std::int64_t nnz, int sigma, Array<
   if (slots.empty()) return;
   const auto tiles = static_cast<std::int64_t>(slots.size()) / tile_size(sigma);
   const auto shared = static_cast<std::size_t>(transpose_block) * static_cast<std::size_t>(sigma + 1) * sizeof(V);
-  transpose_kernel<<<cuda::grid_for(tiles * lanes, transpose_block), transpose_block, shared, stream.handle>>>(
+  transpose_kernel<<<cuda::grid_for(tiles * lanes, transpose_block), transpose_block, shared, cuda::InTurn(stream)>>>(
       nonzeros, padding, nnz, tiles, sigma, slots.data());
   cuda::check_launch();
 }

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/encoding/encoding.hpp"
 #include "formats/common/kernels/batches.cuh"
@@ -161,7 +162,7 @@ class CsrBoundOperator final : public CsrOperator<T> {
     const auto parts = 2 * bounds_.size();
     if (shape.merge && bounds_.size() > 1) parts_.emplace(place, [=] { return Array<T>(parts, place); });
     with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-      bounds_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(
+      bounds_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, cuda::InTurn(stream)>>>(
           row_ptr, matrix.rows, fragments(), shape.length, bounds_.data());
     });
     cuda::check_launch();
@@ -189,7 +190,7 @@ class CsrBoundOperator final : public CsrOperator<T> {
     const auto grid = cuda::grid_for(fragments() * shape_.block, shape_.block);
     const int log_threads = shape_.threads == 0 ? -1 : std::countr_zero(static_cast<unsigned>(shape_.threads));
     const auto shared_bytes = static_cast<std::size_t>(shape_.length) * sizeof(T);
-    fragments_kernel<merging><<<grid, shape_.block, shared_bytes, stream.handle>>>(
+    fragments_kernel<merging><<<grid, shape_.block, shared_bytes, cuda::InTurn(stream)>>>(
         this->matrix_, row_ptr, policy_for<T>(this->matrix_.bytes(), this->matrix_.rows, this->matrix_.cols), bounds(),
         log_threads, alpha, x, beta, y, parts);
     cuda::check_launch();
@@ -197,8 +198,8 @@ class CsrBoundOperator final : public CsrOperator<T> {
 
   template <class Offset>
   void merge(const Offset* row_ptr, const T* parts, T alpha, T beta, T* y, Stream stream) const {
-    merge_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, stream.handle>>>(row_ptr, bounds(), parts,
-                                                                                         alpha, beta, y);
+    merge_kernel<<<cuda::grid_for(fragments()), cuda::default_block, 0, cuda::InTurn(stream)>>>(row_ptr, bounds(),
+                                                                                                parts, alpha, beta, y);
     cuda::check_launch();
   }
 

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/cuda/check.hpp"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/machine/array.hpp"
 #include "formats/common/encoding/encoding.hpp"
@@ -45,7 +46,7 @@ bool is_gathered(const CsrView<T>& matrix, Place place) {
   if (matrix.cols != matrix.nnz || matrix.nnz == 0) return false;
   constexpr int block = 256;
   auto differs = Array<int>::copy_of(std::vector<int>{0}, place);
-  compare_kernel<<<cuda::grid_for(matrix.nnz, block), block, 0, setup_stream(place).handle>>>(
+  compare_kernel<<<cuda::grid_for(matrix.nnz, block), block, 0, cuda::InTurn(setup_stream(place))>>>(
       matrix.col_idx, matrix.nnz, differs.data());
   cuda::check_launch();
   return differs.to_vector().front() == 0;
@@ -104,8 +105,8 @@ class CsrGatheredOperator final : public CsrOperator<T> {
   void gather(const T* x, Array<T>& gathered, Stream stream) const {
     if (this->matrix_.nnz == 0) return;
     const auto grid = cuda::grid_for((this->matrix_.nnz + unroll - 1) / unroll, shape_.block);
-    gather_kernel<<<grid, shape_.block, 0, stream.handle>>>(FullColumns{this->matrix_.col_idx, policy()},
-                                                            this->matrix_.nnz, x, gathered.data());
+    gather_kernel<<<grid, shape_.block, 0, cuda::InTurn(stream)>>>(FullColumns{this->matrix_.col_idx, policy()},
+                                                                   this->matrix_.nnz, x, gathered.data());
     cuda::check_launch();
   }
 
@@ -113,9 +114,9 @@ class CsrGatheredOperator final : public CsrOperator<T> {
     const auto grid = cuda::grid_for(this->matrix_.rows * shape_.threads, shape_.block);
     const int log_threads = std::countr_zero(static_cast<unsigned>(shape_.threads));
     with_offsets(this->matrix_.row_ptr, [&](const auto* row_ptr) {
-      multiply_kernel<<<grid, shape_.block, 0, stream.handle>>>(this->matrix_.rows, row_ptr,
-                                                                FullValues<T>{this->matrix_.values, policy()}, gathered,
-                                                                log_threads, alpha, beta, y);
+      multiply_kernel<<<grid, shape_.block, 0, cuda::InTurn(stream)>>>(this->matrix_.rows, row_ptr,
+                                                                       FullValues<T>{this->matrix_.values, policy()},
+                                                                       gathered, log_threads, alpha, beta, y);
     });
     cuda::check_launch();
   }

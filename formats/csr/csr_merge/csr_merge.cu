@@ -2,6 +2,7 @@
 
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/cuda/warp_search.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -316,8 +317,9 @@ Tiles lay_tiles(const CsrView<T>& matrix, const TileShape& shape, Place place, S
   tiles.rows = Array<std::int32_t>(static_cast<std::size_t>(count) + 1, place);
   tiles.crossings = Array<Crossing>(static_cast<std::size_t>(tiles.blocks), place);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    lay_tiles_kernel<<<static_cast<unsigned>(tiles.blocks), static_cast<unsigned>(shape.block), 0, stream.handle>>>(
-        row_ptr, matrix.rows, steps, shape.items, tiles.path.data(), tiles.rows.data(), tiles.crossings.data());
+    lay_tiles_kernel<<<static_cast<unsigned>(tiles.blocks), static_cast<unsigned>(shape.block), 0,
+                       cuda::InTurn(stream)>>>(row_ptr, matrix.rows, steps, shape.items, tiles.path.data(),
+                                               tiles.rows.data(), tiles.crossings.data());
   });
   cuda::check_launch();
   return tiles;

@@ -49,11 +49,11 @@ Array<std::int32_t> columns_by_count(const std::int32_t* columns, std::int64_t n
   fill_bytes(keys.data(), 0, static_cast<std::size_t>(keys.bytes()), place, stream);
   fill_bytes(used.data(), 0, sizeof(std::int32_t), place, stream);
   const auto grid = cuda::grid_for(cols);
-  count_kernel<<<cuda::grid_for(nnz), cuda::default_block, 0, stream.handle>>>(columns, nnz, keys.data());
-  key_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(keys.data(), order.data(), cols);
+  count_kernel<<<cuda::grid_for(nnz), cuda::default_block, 0, cuda::InTurn(stream)>>>(columns, nnz, keys.data());
+  key_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(keys.data(), order.data(), cols);
   cuda::check_launch();
   cuda::sort_pairs(keys, order, count_bits, stream);
-  used_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(keys.data(), cols, used.data());
+  used_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(keys.data(), cols, used.data());
   cuda::check_launch();
   const auto size = cuda::read(static_cast<const std::int32_t*>(used.data()), stream);
   Array<std::int32_t> used_order(static_cast<std::size_t>(size), place);
@@ -68,7 +68,8 @@ Array<std::int32_t> renumber(const std::int32_t* columns, std::int64_t nnz, std:
   if (nnz == 0) return renumbered;
   Array<std::int32_t> number(static_cast<std::size_t>(cols), place);
   const auto size = static_cast<std::int64_t>(order.size());
-  number_kernel<<<cuda::grid_for(size), cuda::default_block, 0, stream.handle>>>(order.data(), size, number.data());
+  number_kernel<<<cuda::grid_for(size), cuda::default_block, 0, cuda::InTurn(stream)>>>(order.data(), size,
+                                                                                        number.data());
   cuda::check_launch();
   cuda::gather(static_cast<const std::int32_t*>(number.data()), columns, renumbered.data(), nnz, stream);
   return renumbered;

@@ -3,6 +3,7 @@
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/early.cuh"
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "core/search.hpp"
 #include "formats/common/kernels/cache_policy.hpp"
@@ -102,8 +103,8 @@ std::int64_t count_units(const CsrView<T>& matrix, PaddedCsr<T>& padded, Place p
   padded.units = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows) + 1, place);
   auto* units = padded.units.data();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    units_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, stream.handle>>>(row_ptr, matrix.rows,
-                                                                                             padded.pad, units);
+    units_kernel<<<cuda::grid_for(matrix.rows + 1), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+        row_ptr, matrix.rows, padded.pad, units);
   });
   cuda::check_launch();
   cuda::exclusive_scan(units, units, matrix.rows + 1, place, stream);
@@ -116,7 +117,7 @@ void fill(const CsrView<T>& matrix, PaddedCsr<T>& padded, Stream stream) {
   if (slots == 0) return;
   const auto warps = (slots + slots_of_warp - 1) / slots_of_warp;
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    fill_kernel<<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+    fill_kernel<<<cuda::grid_for(warps * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
         matrix, row_ptr, padded.units.data(), log_of(padded.pad), slots, padded.columns.data(), padded.values.data());
   });
   cuda::check_launch();

@@ -99,7 +99,7 @@ __global__ void sample_mates_kernel(CsrView<T> matrix, const Offset* row_ptr, Fa
 template <class T>
 void sample_mates(const CsrView<T>& matrix, Faults* faults, Stream stream) {
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    sample_mates_kernel<<<1, static_cast<unsigned>(mates_sampled), 0, stream.handle>>>(matrix, row_ptr, faults);
+    sample_mates_kernel<<<1, static_cast<unsigned>(mates_sampled), 0, cuda::InTurn(stream)>>>(matrix, row_ptr, faults);
   });
   cuda::check_launch();
 }

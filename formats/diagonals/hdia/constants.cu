@@ -182,15 +182,15 @@ std::int64_t find_constants(const Array<T>& values, Constants<T>& constants, Str
   if (count == 0) return 0;
   const auto place = values.place();
   Array<std::uint8_t> full(constants.diagonals.size(), place);
-  find_kernel<<<cuda::grid_for(count * warp_size), cuda::default_block, 0, stream.handle>>>(
+  find_kernel<<<cuda::grid_for(count * warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       count, constants.places.hack, values.data(), constants.places.offsets.data(), constants.diagonals.data(),
       constants.words.data(), full.data());
   cuda::check_launch();
   Array<std::int32_t> positions(full.size(), place);
   const auto found = cuda::flagged_positions(full.data(), count, positions.data(), place, stream);
   if (found == 0) return 0;
-  number_kernel<<<cuda::grid_for(found), cuda::default_block, 0, stream.handle>>>(found, positions.data(),
-                                                                                  constants.diagonals.data());
+  number_kernel<<<cuda::grid_for(found), cuda::default_block, 0, cuda::InTurn(stream)>>>(found, positions.data(),
+                                                                                         constants.diagonals.data());
   cuda::check_launch();
   return found;
 }
@@ -201,7 +201,7 @@ bool take_values(const Array<T>& values, Constants<T>& constants, Stream stream)
   if (count == 0) return true;
   Array<int> broken(1, values.place());
   fill_bytes(broken.data(), 0, sizeof(int), values.place(), stream);
-  take_kernel<<<cuda::grid_for(count * warp_size), cuda::default_block, 0, stream.handle>>>(
+  take_kernel<<<cuda::grid_for(count * warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       count, constants.places.hack, values.data(), constants.diagonals.data(), constants.slots.data(), broken.data());
   cuda::check_launch();
   return cuda::read(broken.data(), stream) == 0;

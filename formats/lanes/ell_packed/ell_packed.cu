@@ -106,7 +106,7 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream
   auto* const all_long_rows = groups + count;
   auto* const long_rows = all_long_rows + 1;
   fill_bytes(all_long_rows, 0, sizeof(std::int32_t), place, stream);
-  pack_kernel<<<cuda::grid_for(count * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+  pack_kernel<<<cuda::grid_for(count * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, packing.lane_of_row.data(), groups, long_rows,
       all_long_rows);
   cuda::check_launch();
@@ -118,7 +118,7 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream
   if (totals[1] == 0) return packing;
   cuda::exclusive_scan(long_rows, long_rows, count, place, stream);
   Array<LongRow> found(static_cast<std::size_t>(totals[1]), place);
-  list_long_kernel<<<cuda::grid_for(windows * cuda::warp_size), cuda::default_block, 0, stream.handle>>>(
+  list_long_kernel<<<cuda::grid_for(windows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, long_rows, found.data());
   cuda::check_launch();
   packing.long_rows = found.to_vector();
@@ -129,11 +129,11 @@ template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell, Stream stream) {
   if (!ell.long_rows.empty()) {
     const auto rows = Array<LongRow>::copy_of(ell.long_rows, ell.row_of_lane.place());
-    assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, stream.handle>>>(
+    assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, cuda::InTurn(stream)>>>(
         rows.data(), ell.group_rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
     cuda::check_launch();
   }
-  assign_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, stream.handle>>>(
+  assign_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       AnyOffsets(matrix.row_ptr), matrix.rows, ell.layout, packing.lane_of_row.data(), packing.first_group.data(),
       ell.group_rows.data() + ell.long_groups(), ell.row_of_lane.data() + ell.long_groups() * group_lanes);
   cuda::check_launch();

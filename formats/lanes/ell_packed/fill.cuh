@@ -50,7 +50,7 @@ __global__ void fill_kernel(CsrView<T> matrix, AnyOffsets offsets, Layout layout
 template <class T, class Columns, class Values>
 void launch_fill(const CsrView<T>& matrix, const PackedEll<T>& ell, const Columns& columns, const Values& values,
                  Stream stream) {
-  fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, stream.handle>>>(
+  fill_kernel<<<cuda::grid_for(ell.groups * group_lanes), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       matrix, AnyOffsets(matrix.row_ptr), ell.layout, ell.groups, ell.long_groups(), ell.part_of_group.data(),
       ell.group_rows.data(), ell.row_of_lane.data(), columns, values);
   cuda::check_launch();

@@ -1,5 +1,6 @@
 #include "formats/staged/ipcsr/ipcsr.hpp"
 
+#include "core/cuda/launch.hpp"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/kernel.cuh"
 #include "formats/staged/device.cuh"
@@ -71,7 +72,7 @@ void multiply(const CsrView<T>& matrix, const RowBlocks& blocks, int threads, T 
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     const auto kernel = paper_kernel<T, std::decay_t<decltype(*row_ptr)>>;
     allow_shared_memory(kernel, static_cast<int>(bytes));
-    kernel<<<cuda::grid_for(blocks.count() * threads, threads), threads, bytes, stream.handle>>>(
+    kernel<<<cuda::grid_for(blocks.count() * threads, threads), threads, bytes, cuda::InTurn(stream)>>>(
         matrix, row_ptr, policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols), blocks.starts.data(),
         static_cast<int>(blocks.limits.entries), alpha, x, beta, y);
   });

@@ -1,5 +1,6 @@
 #include "formats/staged/pcsr/pcsr.hpp"
 
+#include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
 #include "formats/common/kernels/cache_policy.hpp"
 #include "formats/common/kernels/kernel.cuh"
@@ -75,7 +76,7 @@ void multiply(const CsrView<T>& matrix, const Shape& shape, T* products, T alpha
     const auto grid = std::min(cuda::grid_for(matrix.nnz), most);
     // The products between the two kernels want room as vectors do.
     const auto policy = policy_for<T>(matrix.bytes(), matrix.rows, matrix.cols + matrix.nnz);
-    products_kernel<<<grid, cuda::default_block, 0, stream.handle>>>(matrix, policy, x, products);
+    products_kernel<<<grid, cuda::default_block, 0, cuda::InTurn(stream)>>>(matrix, policy, x, products);
     cuda::check_launch();
   }
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
@@ -84,7 +85,7 @@ void multiply(const CsrView<T>& matrix, const Shape& shape, T* products, T alpha
                        static_cast<std::size_t>(shape.block + 1) * sizeof(Offset);
     const auto kernel = sums_kernel<T, Offset>;
     allow_shared_memory(kernel, static_cast<int>(bytes));
-    kernel<<<cuda::grid_for(matrix.rows, shape.block), shape.block, bytes, stream.handle>>>(
+    kernel<<<cuda::grid_for(matrix.rows, shape.block), shape.block, bytes, cuda::InTurn(stream)>>>(
         matrix.rows, row_ptr, products, static_cast<int>(shape.shared_size), alpha, beta, y);
   });
   cuda::check_launch();

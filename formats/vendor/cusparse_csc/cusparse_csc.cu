@@ -69,8 +69,8 @@ ByColumn sort_by_column(const CsrView<T>& matrix, const cusparse::Library& libra
                   Array<std::int32_t>(nnz, place)};
   Array<std::uint32_t> columns(nnz, place);
   copy_bytes(columns.data(), matrix.col_idx, static_cast<std::size_t>(columns.bytes()), place, stream);
-  count_up_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, stream.handle>>>(sorted.positions.data(),
-                                                                                         matrix.nnz);
+  count_up_kernel<<<cuda::grid_for(matrix.nnz), cuda::default_block, 0, cuda::InTurn(stream)>>>(sorted.positions.data(),
+                                                                                                matrix.nnz);
   cuda::check_launch();
   int column_bits = 0;
   while ((matrix.cols - 1) >> column_bits != 0) ++column_bits;

@@ -59,7 +59,7 @@ Array<std::int32_t> slice_offsets(const Array<std::int32_t>& slice_chunks, std::
                                   Stream stream) {
   Array<std::int32_t> offsets(slice_chunks.size(), place);
   const auto size = static_cast<std::int64_t>(slice_chunks.size());
-  slice_offsets_kernel<<<cuda::grid_for(size), cuda::default_block, 0, stream.handle>>>(
+  slice_offsets_kernel<<<cuda::grid_for(size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       slice_chunks.data(), static_cast<std::int32_t>(slice_rows), size, offsets.data());
   cuda::check_launch();
   return offsets;

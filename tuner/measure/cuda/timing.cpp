@@ -11,6 +11,7 @@
 #include "core/cuda/check.hpp"
 #include "core/cuda/runtime.hpp"
 #include "core/machine/array.hpp"
+#include "core/machine/turns.hpp"
 #include "core/uncopied.hpp"
 
 namespace autospmv::cuda {
@@ -40,6 +41,7 @@ class EventPool : Uncopied {
         return event;
       }
     }
+    const DriverTurn turn;
     cudaEvent_t event = nullptr;
     check(cudaEventCreate(&event));
     return event;
