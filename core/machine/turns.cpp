@@ -21,6 +21,7 @@ constexpr int close_orders = 3;
 
 thread_local int beside = 0;  // whose address stands for the thread
 std::atomic<const int*> holder{nullptr};
+std::atomic<std::uint64_t> ended{0};  // turns
 std::atomic<int> callers_waiting{0};
 std::atomic<std::int64_t> last_order{0};  // of a caller
 std::atomic<std::int64_t> between{0};     // the last two of them
@@ -49,7 +50,11 @@ bool take_free() noexcept {
          holder.compare_exchange_strong(nobody, &beside, std::memory_order_acquire, std::memory_order_relaxed);
 }
 
+// Once for a turn that does not end, whose thread may have lost its processor.
 bool wait_as_caller() noexcept {
+  thread_local std::uint64_t given_up = ~std::uint64_t{0};
+  const auto before = ended.load(std::memory_order_relaxed);
+  if (before == given_up) return false;
   callers_waiting.fetch_add(1, std::memory_order_relaxed);
   bool taken = false;
   for (const auto begun = now(); !taken && seconds_since(begun) < DriverTurn::most_wait;) {
@@ -57,6 +62,7 @@ bool wait_as_caller() noexcept {
     taken = !is_next.load(std::memory_order_relaxed) && take_free();
   }
   callers_waiting.fetch_sub(1, std::memory_order_relaxed);
+  if (!taken) given_up = before;
   return taken;
 }
 
@@ -115,6 +121,7 @@ void DriverTurn::give_back() noexcept {
     const auto ended = now();
     between.store(ended - last_order.exchange(ended, std::memory_order_relaxed), std::memory_order_relaxed);
   }
+  ended.fetch_add(1, std::memory_order_relaxed);
   holder.store(nullptr, std::memory_order_release);
 }
 

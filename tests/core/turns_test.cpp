@@ -51,6 +51,11 @@ TEST(DriverTurn, IsWaitedForNoLongerThanItTakes) {
     const auto begun = Clock::now();
     EXPECT_FALSE(DriverTurn().held());
     EXPECT_GE(seconds_since(begun), DriverTurn::most_wait);
+    // Once for all: that thread may have lost its processor.
+    constexpr int more = 1000;
+    const auto then = Clock::now();
+    for (int i = 0; i < more; ++i) EXPECT_FALSE(DriverTurn().held());
+    EXPECT_LT(seconds_since(then), more * DriverTurn::most_wait / 2);
   });
   in_another_thread([] {
     const BesideCallers too;
@@ -63,9 +68,8 @@ TEST(DriverTurn, IsWaitedForNoLongerThanItTakes) {
 TEST(DriverTurn, IsOneThreadsAtATime) {
   std::atomic<int> inside{0};
   std::atomic<int> together{0};
-  std::atomic<int> held{0};
   const auto ask = [&] {
-    for (int i = 0; i < 2000; ++i) {
+    for (int held = 0; held < 2000;) {
       const DriverTurn turn;
       if (!turn.held()) continue;
       ++held;
@@ -78,7 +82,6 @@ TEST(DriverTurn, IsOneThreadsAtATime) {
   ask();
   caller.join();
   EXPECT_EQ(together, 0);
-  EXPECT_GT(held, 2000);
 }
 
 // Whoever awaits his product must first have come past the driver.
