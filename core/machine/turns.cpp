@@ -21,7 +21,7 @@ constexpr int close_orders = 3;
 
 thread_local int beside = 0;  // whose address stands for the thread
 std::atomic<const int*> holder{nullptr};
-std::atomic<std::uint64_t> ended{0};  // turns
+std::atomic<std::uint64_t> turns_ended{0};
 std::atomic<int> callers_waiting{0};
 std::atomic<std::int64_t> last_order{0};  // of a caller
 std::atomic<std::int64_t> between{0};     // the last two of them
@@ -53,7 +53,7 @@ bool take_free() noexcept {
 // Once for a turn that does not end, whose thread may have lost its processor.
 bool wait_as_caller() noexcept {
   thread_local std::uint64_t given_up = ~std::uint64_t{0};
-  const auto before = ended.load(std::memory_order_relaxed);
+  const auto before = turns_ended.load(std::memory_order_relaxed);
   if (before == given_up) return false;
   callers_waiting.fetch_add(1, std::memory_order_relaxed);
   bool taken = false;
@@ -121,7 +121,7 @@ void DriverTurn::give_back() noexcept {
     const auto ended = now();
     between.store(ended - last_order.exchange(ended, std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  ended.fetch_add(1, std::memory_order_relaxed);
+  turns_ended.fetch_add(1, std::memory_order_relaxed);
   holder.store(nullptr, std::memory_order_release);
 }
 
