@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -9,10 +10,12 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cuda/check.hpp"
 #include "core/error.hpp"
+#include "core/machine/kept_blocks.hpp"
 #include "core/machine/turns.hpp"
 #include "core/uncopied.hpp"
 
@@ -52,11 +55,18 @@ class Entered : Uncopied {
   int previous_;
 };
 
+// For whoever looks for what reads or writes memory that was given back.
+bool keeps_blocks() {
+  const char* const said = std::getenv("AUTOSPMV_KEEP_MEMORY");
+  return said == nullptr || std::string_view(said) != "0";
+}
+
 // What the library keeps for each device as long as the process lives. Never destroyed: by the time static
 // destructors run the driver may be gone, and it reclaims everything anyway.
 struct DeviceState {
   cudaMemPool_t pool = nullptr;
   cudaStream_t setup = nullptr;
+  KeptBlocks kept{keeps_blocks() ? KeptBlocks::longest : 0};
 
   explicit DeviceState(int ordinal) {
     const Entered entered(ordinal);
@@ -128,11 +138,12 @@ std::vector<Device> devices() {
 }
 
 std::int64_t unused_memory(int ordinal) {
+  const auto& state = state_of(ordinal);
   std::uint64_t reserved = 0;
   std::uint64_t used = 0;
-  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  check(cudaMemPoolGetAttribute(state_of(ordinal).pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  return static_cast<std::int64_t>(reserved - used);
+  check(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  check(cudaMemPoolGetAttribute(state.pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  return static_cast<std::int64_t>(reserved - used + state.kept.bytes());
 }
 
 std::int64_t free_memory(int ordinal) {
@@ -216,7 +227,8 @@ void leave_device(int previous) noexcept {
 
 void* allocate(std::size_t bytes, int ordinal) {
   auto& state = state_of(ordinal);
-  void* data = nullptr;
+  void* data = state.kept.take(bytes);
+  if (data != nullptr) return data;
   const auto ask = [&] {
     const DriverTurn turn;
     return cudaMallocFromPoolAsync(&data, bytes, state.pool, state.setup);
@@ -232,11 +244,13 @@ void* allocate(std::size_t bytes, int ordinal) {
   return data;
 }
 
-void release(void* data, int ordinal) noexcept {
+void release(void* data, std::size_t bytes, int ordinal) noexcept {
   try {
-    auto* const setup = state_of(ordinal).setup;
+    auto& state = state_of(ordinal);
+    void* const let_go = state.kept.keep(data, bytes);
+    if (let_go == nullptr) return;
     const DriverTurn turn;
-    ignore(cudaFreeAsync(data, setup));
+    ignore(cudaFreeAsync(let_go, state.setup));
   } catch (const std::exception&) {
     // The device is gone, and its memory with it.
   }
@@ -244,6 +258,7 @@ void release(void* data, int ordinal) noexcept {
 
 void trim(int ordinal) {
   auto& state = state_of(ordinal);
+  while (void* const block = state.kept.take_any()) check(cudaFreeAsync(block, state.setup));
   check(cudaStreamSynchronize(state.setup));
   check(cudaMemPoolTrimTo(state.pool, 0));
 }

@@ -36,7 +36,7 @@ int enter_device(int ordinal);
 void leave_device(int previous) noexcept;
 
 void* allocate(std::size_t bytes, int ordinal);
-void release(void* data, int ordinal) noexcept;
+void release(void* data, std::size_t bytes, int ordinal) noexcept;
 void trim(int ordinal);
 void copy(void* to, const void* from, std::size_t bytes, Stream stream);
 void fill(void* to, int byte, std::size_t bytes, Stream stream);

@@ -45,7 +45,8 @@ void* allocate_bytes(std::size_t bytes, Place place) {
 
 void release_bytes(void* data, std::size_t bytes, Place place) noexcept {
   on_backend(
-      place, [&] { ::operator delete(data, host_alignment(bytes)); }, [&] { cuda::release(data, place.ordinal); });
+      place, [&] { ::operator delete(data, host_alignment(bytes)); },
+      [&] { cuda::release(data, bytes, place.ordinal); });
 }
 
 }  // namespace detail
