@@ -67,10 +67,10 @@ bool wait_as_caller() noexcept {
 }
 
 bool take_as_caller() noexcept {
-  if ((is_next.load(std::memory_order_relaxed) || !take_free()) && !wait_as_caller()) return false;
+  // When he came, not when he was let in.
   const bool is_close = seconds_since(last_order.load(std::memory_order_relaxed)) < soonest;
   close.store(is_close ? close.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
-  return true;
+  return (!is_next.load(std::memory_order_relaxed) && take_free()) || wait_as_caller();
 }
 
 bool awaits_nothing() noexcept { return close.load(std::memory_order_relaxed) >= close_orders; }
