@@ -54,10 +54,11 @@ struct OnlineTask {
 ///
 /// Each step is taken when the products so far have earned what it is expected to take of the caller (Budget). On a
 /// device the steps run in the background, on the setup stream; products never wait for them, but share the device with
-/// them: by how much that slows them down is measured meanwhile, and is what a step takes. On the host, where a thread
-/// in the background would take the processors that the products run on, steps run in slices within the caller's own
-/// calls. While the search waits it holds no thread, so that one is enough for any number of matrices; where there is
-/// none, the first operator of a device stays.
+/// them: by how much that slows them down is measured meanwhile, and is what a step takes. A caller who awaits no
+/// product is kept near the device as long as steps run, which then has work for some 200 us: what he orders ahead
+/// could be by no faster one. On the host, where a thread in the background would take the processors that the products
+/// run on, steps run in slices within the caller's own calls. While the search waits it holds no thread, so that one is
+/// enough for any number of matrices; where there is none, the first operator of a device stays.
 ///
 /// Every product is one that the caller asked for, except for the reference products of a set of values and the
 /// products that verify each candidate, of x and y of the tuning's own (see Verifier). They take no memory of the
@@ -81,6 +82,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
 
   /// As Operators::apply; safe from many threads and streams at once.
   void apply(T alpha, const T* x, T beta, T* y, Stream stream);
+  /// As Operators::await_device.
+  void await_device(Stream stream) { operators_.await_device(stream); }
 
   /// As in ValuesObserver.
   [[nodiscard]] bool takes_any_values() const { return operators_.takes_any_values(); }

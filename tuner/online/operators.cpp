@@ -46,8 +46,11 @@ class Operators<T>::Product : Uncopied {
     if (call_ == nullptr && launched_ && operators_.on_host() && contender_ == operators_.best_) {
       operators_.lately_[operators_.lately_count_++ % operators_.lately_.size()] = seconds_;
     }
-    if (!operators_.on_host() && (call_ == nullptr || !launched_))
-      operators_.uses_.note_product(contender_->use, stream_);
+    if (!operators_.on_host()) {
+      if (call_ == nullptr || !launched_) operators_.uses_.note_product(contender_->use, stream_);
+      if (launched_)
+        operators_.backlog_.note_product(contender_->record.measurement.warm.median, Clock::now(), stream_);
+    }
     --contender_->use.launching;
   }
 
@@ -125,6 +128,30 @@ bool Operators<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
   while (!Product(*this, stream).launch(alpha, x, beta, y)) {
   }
   return true;
+}
+
+template <class T>
+void Operators<T>::await_device(Stream stream) {
+  if (on_host() || settled()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!backlog_.may_be_long()) return;
+  }
+  if (is_capturing(place_, stream)) return;
+  for (const auto begun = Clock::now();;) {
+    {
+      const DriverTurn turn(place_.backend);
+      const std::scoped_lock lock(mutex_);
+      if (!is_far_ahead()) return;
+      if (seconds_since(begun) > most_awaited) {
+        backlog_.give_up();
+        return;
+      }
+    }
+    // Awake: to be woken takes as long as many products.
+    for (const auto asked = Clock::now(); seconds_since(asked) < between_questions;) {
+    }
+  }
 }
 
 template <class T>
@@ -244,9 +271,18 @@ void Operators<T>::begin_trial(Contender<T>& contender) {
   for (auto& call : calls_) {
     if (!call.watch) call.watch = make_stopwatch(place_);
   }
-  auto beside = on_host() || beside_.watch ? nullptr : make_stopwatch(place_);
+  const bool is_first = !on_host() && !beside_.watch;
+  std::unique_ptr<Stopwatch> beside;
+  Backlog::Marks marks;
+  if (is_first) {
+    beside = make_stopwatch(place_);
+    for (auto& mark : marks) mark = make_stopwatch(place_);
+  }
   const std::scoped_lock lock(mutex_);
-  if (beside) beside_.watch = std::move(beside);
+  if (is_first) {
+    beside_.watch = std::move(beside);
+    backlog_.use(std::move(marks));
+  }
   for (auto& call : calls_) call.state = TimedCall::State::idle;
   on_trial_ = &contender;
 }

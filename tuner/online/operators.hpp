@@ -15,6 +15,7 @@
 #include "core/trial.hpp"
 #include "tuner/measure/caller_stream.hpp"
 #include "tuner/measure/clock.hpp"
+#include "tuner/online/backlog.hpp"
 #include "tuner/online/live_operator.hpp"
 #include "tuner/online/stream_uses.hpp"
 
@@ -46,6 +47,11 @@ class Operators {
   /// y = alpha A x + beta y. A stream that is being captured gets the best so far, which is then kept for as long as
   /// this lives. Where a candidate cannot be launched, the best so far is. False once nothing is tried any more.
   bool apply(T alpha, const T* x, T beta, T* y, Stream stream);
+
+  /// Before that, where products are timed or a step of the tuning runs: waits for the device where it is far behind
+  /// this caller. All that he orders meanwhile would be by what was the best when he ordered it. Waits with no lock
+  /// held and no turn taken, and once for all where the device stands still, for that may be until he has returned.
+  void await_device(Stream stream);
 
   /// Whether the best so far is the best for good.
   [[nodiscard]] bool settled() const { return settled_.load(std::memory_order_acquire) != nullptr; }
@@ -111,6 +117,9 @@ class Operators {
  private:
   // One whose warm-up calls are all so much slower than the best is timed no longer.
   static constexpr double slower_factor = 2;
+  // A device that has come past no mark for so many seconds stands still.
+  static constexpr double most_awaited = 0.05;
+  static constexpr double between_questions = 2e-5;  // to it, for others to ask theirs
 
   // One timed product.
   struct TimedCall {
@@ -128,6 +137,7 @@ class Operators {
   [[nodiscard]] std::unique_ptr<Contender<T>> take_loser();
 
   // With mutex_ held.
+  [[nodiscard]] bool is_far_ahead() { return (step_runs_ || on_trial_ != nullptr) && backlog_.is_long(); }
   void collect();
   void note_slowing();
   [[nodiscard]] bool all_calls_done() const;
@@ -152,6 +162,7 @@ class Operators {
   Measurement failure_;                       // of the last trial, where it failed
   std::array<double, timed_calls> lately_{};  // seconds of the last products that used the best, on the host
   std::size_t lately_count_ = 0;
+  Backlog backlog_;
   TimedCall beside_;            // a product beside a step, on a device
   std::int64_t unwatched_ = 0;  // products beside steps, since the last of those
   Clock::time_point unwatched_since_;

@@ -140,6 +140,7 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
   check_length("y", y.size(), matrix_->rows());
   if (y.empty()) return;
   const DeviceScope scope(place_);
+  if (online_) online_->await_device(options.stream);
   std::optional<DriverTurn> turn(place_.backend);  // one for all that a product asks
   const auto memory = options.memory ? *options.memory : memory_of("y", y.data());
   if (place_.backend == Backend::cuda && memory == Memory::host) {

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -90,6 +91,34 @@ TEST_F(OnlineOnDevice, IsRightInManyStreams) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
   EXPECT_TRUE(settled());
   EXPECT_EQ(plan_for(*matrix_, *context_)->choice().measurement.outcome, Outcome::passed);
+}
+
+// Who orders ahead is kept near the device, but what it waits for may come after he has returned.
+TEST_F(OnlineOnDevice, WaitsOnceForAStreamThatStandsStill) {
+  const DeviceScope scope(device_);
+  auto y = vector();
+  synchronize(device_, setup_stream(device_));
+  cudaStream_t stream = nullptr;
+  cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  multiply(y, stream);
+  cuda::check(cudaStreamSynchronize(stream));
+  std::atomic<bool> goes_on{false};
+  const auto stand_still = [](void* until) {
+    while (!static_cast<std::atomic<bool>*>(until)->load()) std::this_thread::yield();
+  };
+  cuda::check(cudaLaunchHostFunc(stream, stand_still, &goes_on));
+  constexpr int products = 100;  // as many as a stream takes that stands still
+  int long_waits = 0;
+  for (int i = 0; i < products; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    multiply(y, stream);
+    if (std::chrono::steady_clock::now() - begun > std::chrono::milliseconds(40)) ++long_waits;
+  }
+  goes_on = true;
+  EXPECT_TRUE(is_right(y, stream));
+  EXPECT_GE(long_waits, 1);
+  EXPECT_LT(long_waits, products / 10);
+  cuda::check(cudaStreamDestroy(stream));
 }
 
 // A graph that was captured in the middle of the search goes on with its operator, and gets new values too.
