@@ -47,17 +47,27 @@ Params::Params(std::initializer_list<std::pair<std::string_view, std::int64_t>> 
 
 void Params::set(std::string_view name, std::int64_t value) { set_known({known_name(name), value}); }
 
-void Params::set_known(Value value) {
-  const auto end = values_.begin() + static_cast<std::ptrdiff_t>(count_);
-  const auto at = std::find_if(values_.begin(), end, [&](const Value& one) { return one.name >= value.name; });
-  if (at != end && at->same_name(value)) {
-    at->value = value.value;
-    return;
-  }
+// Where it is or would be.
+std::size_t Params::place_of(std::string_view name) const {
+  const auto all = values();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Value& one) { return one.name >= name; });
+  return static_cast<std::size_t>(at - all.begin());
+}
+
+void Params::insert(std::size_t place, Value value) {
   if (count_ == most) throw InvalidArgument("more than " + std::to_string(most) + " parameters");
-  std::move_backward(at, end, end + 1);
-  *at = value;
+  for (auto i = count_; i > place; --i) values_[i] = values_[i - 1];
+  values_[place] = value;
   ++count_;
+}
+
+void Params::set_known(Value value) {
+  const auto place = place_of(value.name);
+  if (place < count_ && values_[place].same_name(value)) {
+    values_[place].value = value.value;
+  } else {
+    insert(place, value);
+  }
 }
 
 std::size_t Params::Hash::operator()(const Params& params) const noexcept {
@@ -130,12 +140,13 @@ std::vector<Params> ParamSpace::combinations(Choices choices) const {
     const auto name = known_name(axis.name);
     const std::span<const std::int64_t> others =
         choices == Choices::likely ? std::span<const std::int64_t>{} : axis.others;
+    const auto place = all.empty() ? 0 : all.front().place_of(name);  // in each of them
     std::vector<Params> longer;
     longer.reserve(all.size() * (axis.values.size() + others.size()));
     for (const auto& params : all) {
       const auto add = [&](std::int64_t value) {
         longer.push_back(params);
-        longer.back().set_known({name, value});
+        longer.back().insert(place, {name, value});
       };
       std::for_each(axis.values.begin(), axis.values.end(), add);
       std::for_each(others.begin(), others.end(), add);

@@ -59,6 +59,8 @@ class Params {
  private:
   friend class ParamSpace;
   void set_known(Value value);
+  [[nodiscard]] std::size_t place_of(std::string_view name) const;
+  void insert(std::size_t place, Value value);
 
   std::array<Value, most> values_{};  // sorted
   std::size_t count_ = 0;

@@ -119,6 +119,11 @@ class Format : Uncopied {
       return format_.cost(features, params, device_);
     }
 
+    /// Of parameters that the format itself offers on this device, for which it is.
+    [[nodiscard]] Result<Cost> predict_offered(const Features& features, const Params& params) const {
+      return format_.cost(features, params, device_);
+    }
+
    private:
     const Format& format_;
     const Device& device_;

@@ -30,11 +30,10 @@ Prospect unpredicted(const Format<T>& format, const Params& params, const Device
 }
 
 template <class T>
-Prospect make_prospect(const Format<T>& format, const typename Format<T>::Costs& costs, const Params& params, int rank,
+Prospect make_prospect(const Format<T>& format, const Result<Cost>& cost, const Params& params, int rank,
                        const Features& features, const Device& device, const Predictor& predictor) {
   auto prospect = unpredicted(format, params, device);
   prospect.rank = rank;
-  const auto cost = costs.predict(features, params);
   if (cost) {
     prospect.cost = *cost;
     const double csr_bytes = formats::csr_bytes<T>(features.rows, features.nnz);
@@ -82,13 +81,17 @@ template <class T>
 std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered, const Features& features,
                                       const Device& device, const Predictor& predictor, Choices choices) {
   // On one thread: to wake others takes as long as all of them together would save.
+  constexpr std::size_t expected = 512;
   std::vector<Prospect> all;
+  all.reserve(expected);
   for (const auto& of_format : considered) {
     const auto& format = *of_format.format;
     if (!format.info().runs_on(device.backend)) continue;
     const typename Format<T>::Costs costs(format, device);
+    const bool offered = of_format.named.empty();
     for (int rank = 0; const auto& params : of_format.params(features, device, choices)) {
-      all.push_back(make_prospect(format, costs, params, rank++, features, device, predictor));
+      const auto cost = offered ? costs.predict_offered(features, params) : costs.predict(features, params);
+      all.push_back(make_prospect(format, cost, params, rank++, features, device, predictor));
     }
   }
   // By pointers, which are moved more quickly.
@@ -151,7 +154,8 @@ void include(std::vector<Prospect>& prospects, const Candidate& candidate, const
                                  [&](const Prospect& prospect) { return prospect.candidate == candidate; });
   const auto* const format = find_format<T>(candidate.format);
   if (there || format == nullptr) return;
-  prospects.push_back(make_prospect(*format, {*format, device}, candidate.params, 0, features, device, predictor));
+  const auto cost = format->predict(features, candidate.params, device);
+  prospects.push_back(make_prospect(*format, cost, candidate.params, 0, features, device, predictor));
 }
 
 template <class T>
