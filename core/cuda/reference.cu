@@ -217,7 +217,6 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
     check_launch();
     join_rows_kernel<<<shared, shares_of_a_row, 0, InTurn(stream)>>>(task, shared_rows.data(), sums.data());
     check_launch();
-    synchronize(place, stream);
   });
 }
 

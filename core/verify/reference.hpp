@@ -48,9 +48,9 @@ inline constexpr std::int64_t walk_terms = sizeof(T) == sizeof(float) ? 1 << 16 
 inline constexpr std::int64_t unknown_length = std::numeric_limits<std::int64_t>::max();
 
 /// All pointers lie in the memory of `place`; x has matrix.cols elements, y0 matrix.rows; y0 is not read where beta
-/// is 0. Runs on the setup stream. Where rows are given, in the memory of `place`, it is of these alone, and the signs
-/// of x are random. On a device it is complete when this returns unless no row has more than `longest` nonzeros and
-/// those are few: then nothing is waited for.
+/// is 0. Runs on the setup stream, and on a device need not be complete when this returns. Where rows are given, in the
+/// memory of `place`, it is of these alone, and the signs of x are random. No row has more than `longest` nonzeros:
+/// where those are few, nothing is waited for.
 template <class T>
 Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Place place,
                             const Array<LongRow>& rows = {}, std::int64_t longest = unknown_length);
