@@ -11,7 +11,7 @@
 namespace autospmv {
 
 /// The products that were given to streams and that the device has not run yet. Reckoned by what a product takes and
-/// how much time has passed: who awaits each is never behind. Only where that says it is do marks behind some products
+/// how much time has passed: who awaits each is never ahead. Only where that says he is do marks behind some products
 /// tell, for one takes as long as a small product. On a device alone, by one thread at a time.
 class Backlog {
  public:
