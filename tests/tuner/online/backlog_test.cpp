@@ -11,16 +11,16 @@ namespace autospmv {
 namespace {
 
 // What a device has come past.
-struct Device {
+struct PretendedDevice {
   int marks = 0;   // behind products
   int passed = 0;  // of them
   int asked = 0;
   bool fails = false;
 };
 
-class Mark final : public Stopwatch {
+class PretendedMark final : public Stopwatch {
  public:
-  explicit Mark(Device& device) : device_(device) {}
+  explicit PretendedMark(PretendedDevice& device) : device_(device) {}
 
   void start(Stream /*stream*/) override {}
   void stop(Stream /*stream*/) override {
@@ -34,16 +34,16 @@ class Mark final : public Stopwatch {
   [[nodiscard]] double seconds() const override { return 0; }
 
  private:
-  Device& device_;
+  PretendedDevice& device_;
   int which_ = 0;
 };
 
 // A caller whose orders are so many seconds apart.
-class Caller {
+class OrderingCaller {
  public:
-  explicit Caller(Device& device) {
+  explicit OrderingCaller(PretendedDevice& device) {
     Backlog::Marks marks;
-    for (auto& mark : marks) mark = std::make_unique<Mark>(device);
+    for (auto& mark : marks) mark = std::make_unique<PretendedMark>(device);
     backlog_.use(std::move(marks));
   }
 
@@ -66,8 +66,8 @@ class Caller {
 
 TEST(Backlog, KeepsACallerWhoAwaitsNothingNear) {
   for (const double seconds : {1e-5, 4e-5, 1e-4, 1e-3}) {
-    Device device;
-    Caller caller(device);
+    PretendedDevice device;
+    OrderingCaller caller(device);
     constexpr int many = 1000;
     const int ordered = caller.order(many, seconds, 4e-6);
     EXPECT_LT(ordered * seconds, 4 * Backlog::seconds_of_mark + 3 * seconds) << seconds;
@@ -85,8 +85,8 @@ TEST(Backlog, KeepsACallerWhoAwaitsNothingNear) {
 
 TEST(Backlog, LeavesACallerAloneWhoAwaitsEachProduct) {
   for (const double seconds : {1e-5, 1e-4, 1e-2}) {
-    Device device;
-    Caller caller(device);
+    PretendedDevice device;
+    OrderingCaller caller(device);
     constexpr int many = 1000;
     EXPECT_EQ(caller.order(many, seconds, seconds + 8e-6), many);
     EXPECT_EQ(device.marks, 0);
@@ -96,20 +96,20 @@ TEST(Backlog, LeavesACallerAloneWhoAwaitsEachProduct) {
 
 // While nobody knows what a product takes, neither are those held up who order no faster than the device computes.
 TEST(Backlog, TakesUnknownProductsForShortOnes) {
-  Device device;
-  Caller caller(device);
+  PretendedDevice device;
+  OrderingCaller caller(device);
   EXPECT_LT(caller.order(1000, 0, 2e-6), 30);
-  Device quick;
-  Caller other(quick);
+  PretendedDevice quick;
+  OrderingCaller other(quick);
   EXPECT_EQ(other.order(1000, 0, Backlog::first_guess), 1000);
   EXPECT_EQ(quick.marks, 0);
 }
 
 // What was reckoned to take longer than it did is put right by the first mark that is passed.
 TEST(Backlog, BelievesTheDevice) {
-  Device device;
+  PretendedDevice device;
   device.passed = 1 << 30;
-  Caller caller(device);
+  OrderingCaller caller(device);
   constexpr int many = 1000;
   EXPECT_EQ(caller.order(many, 1e-5, 4e-6), many);
   EXPECT_GT(device.marks, 0);
@@ -120,17 +120,17 @@ TEST(Backlog, NotesNothingWithoutMarks) {
   Backlog backlog;
   for (int i = 0; i < 100; ++i) backlog.note_product(1, {}, {});
   EXPECT_FALSE(backlog.may_be_long());
-  Device device;
-  Caller caller(device);
+  PretendedDevice device;
+  OrderingCaller caller(device);
   EXPECT_LT(caller.order(100, 1e-3, 0), 100);
   caller.backlog().give_up();
   EXPECT_EQ(caller.order(100, 1e-3, 0), 100);
 }
 
 TEST(Backlog, EndsWithADeviceThatFails) {
-  Device device;
+  PretendedDevice device;
   device.fails = true;
-  Caller caller(device);
+  OrderingCaller caller(device);
   EXPECT_EQ(caller.order(100, 1e-3, 0), 100);
   EXPECT_FALSE(caller.backlog().has_marks());
 }
