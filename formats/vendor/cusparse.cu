@@ -72,9 +72,9 @@ Library open_library(const Device& device) {
   return library;
 }
 
-std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+std::optional<Refusal> refuse_size(bool is_there, std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (!is_there()) return Refusal{"library: there is no cuSPARSE on this machine"};
+  if (!is_there) return Refusal{"library: there is no cuSPARSE on this machine"};
   if (nnz > max_narrow_nnz) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
   if (rows > most || cols > most) return Refusal{"size: 2^31 rows or columns do not fit 32-bit indices"};
   if (rows == 0 || cols == 0 || nnz == 0) return Refusal{"size: cuSPARSE takes no empty matrix"};

@@ -86,18 +86,18 @@ MatrixDescriptor describe_csr(const CsrView<T>& matrix) {
   return descriptor;
 }
 
-/// Why cusparseSpMV does not take a matrix, in whatever format: it wants nonzeros, no more of them than there are
-/// places, and indices and offsets of one width, of which 32 bits are what columns have.
-std::optional<Refusal> refuse_size(std::int64_t rows, std::int64_t cols, std::int64_t nnz);
+/// Where there is no library, or why cusparseSpMV does not take a matrix, in whatever format: it wants nonzeros, no
+/// more of them than there are places, and indices and offsets of one width, of which 32 bits are what columns have.
+std::optional<Refusal> refuse_size(bool is_there, std::int64_t rows, std::int64_t cols, std::int64_t nnz);
 
 inline std::optional<Refusal> refuse(const Features& features) {
-  return refuse_size(features.rows, features.cols, features.nnz);
+  return refuse_size(may_be_there(), features.rows, features.cols, features.nnz);
 }
 
 template <class T>
 std::optional<Refusal> refuse(const CsrView<T>& matrix) {
   if (matrix.wide()) return Refusal{"size: 64-bit row offsets would need 64-bit columns too"};
-  return refuse_size(matrix.rows, matrix.cols, matrix.nnz);
+  return refuse_size(is_there(), matrix.rows, matrix.cols, matrix.nnz);
 }
 
 /// What a product hands to the library. An analysed buffer belongs to the descriptor that it was analysed for, and one

@@ -12,14 +12,18 @@
 
 namespace autospmv::formats::cusparse {
 
-/// Whether there is a library; looked for once. Taken is one that the process has loaded, else one that the system's
-/// loader finds, else that of the toolkit which compiled this.
+/// Whether there is a library; looked for once, which takes as long as hundreds of products. Taken is one that the
+/// process has loaded, else one that the system's loader finds, else that of the toolkit which compiled this.
 bool is_there();
+
+/// Whether nothing is known against it: a prediction does not look for the library, and what is built from it does.
+bool may_be_there();
 
 namespace loaded {
 
 /// Null where the library, or the one there is, does not have it.
 void* find(const char* name);
+bool may_have(const char* name);  ///< as may_be_there()
 
 template <class Signature>
 class Function;
@@ -33,6 +37,7 @@ class Function<R(A...)> {
   Function& operator=(const Function&) = delete;
 
   [[nodiscard]] bool is_there() const { return address() != nullptr; }
+  [[nodiscard]] bool may_be_there() const { return may_have(name_); }
 
   R operator()(A... arguments) const {
     auto* const found = address();

@@ -2,8 +2,10 @@
 // many threads and streams use at once, or that is captured into a graph.
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,6 +66,23 @@ TEST(Cusparse, PredictsWhereThereIsAGpuAndRefusesTheHost) {
     EXPECT_GT(cost->bytes, 8.0 * static_cast<double>(features.nnz)) << format;
     EXPECT_FALSE(first_prediction(format, features, host_device()).admitted()) << format;
   }
+}
+
+[[noreturn]] void predict_all_and_look_for_the_library() {
+  const auto features = features_of(for_all);
+  bool all_admitted = true;
+  for (const auto& format : vendor_formats) {
+    all_admitted = all_admitted && first_prediction(format, features, described_gpu()).admitted();
+  }
+  const auto soname = "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR);
+  const bool is_loaded = dlopen(soname.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  std::exit(all_admitted && !is_loaded ? 0 : 1);
+}
+
+// It takes as long as a search for the best format.
+TEST(Cusparse, IsNotLoadedByAPrediction) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(predict_all_and_look_for_the_library(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Cusparse, RefusesWhatTheLibraryDoesNotTake) {

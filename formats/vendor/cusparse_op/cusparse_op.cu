@@ -96,9 +96,7 @@ class CusparseOp final : public Format<T> {
   [[nodiscard]] Result<Cost> cost(const Features& features, const Params& /*params*/,
                                   const Device& /*device*/) const override {
     if (auto refusal = cusparse::refuse(features)) return *refusal;
-    if (!cusparse::loaded::cusparseSpMVOp_createPlan.is_there()) {
-      return Refusal{"library: the cuSPARSE of this machine is older than this product"};
-    }
+    if (!cusparse::loaded::cusparseSpMVOp_createPlan.may_be_there()) return too_old();
     Cost cost;
     cost.bytes = csr_bytes<T>(features.rows, features.nnz) + vector_bytes<T>(features);
     cost.walk = walk_of_shares(static_cast<double>(features.nnz), cusparse::entries_of_thread);
@@ -108,9 +106,13 @@ class CusparseOp final : public Format<T> {
   [[nodiscard]] Built<T> convert(const CsrView<T>& matrix, const Params& /*params*/,
                                  const Device& device) const override {
     if (auto refusal = cusparse::refuse(matrix)) return *refusal;
+    if (!cusparse::loaded::cusparseSpMVOp_createPlan.is_there()) return too_old();
     const DeviceScope scope(device);
     return std::unique_ptr<Operator<T>>(std::make_unique<CusparseOpOperator<T>>(matrix, device));
   }
+
+ private:
+  static Refusal too_old() { return {"library: the cuSPARSE of this machine is older than this product"}; }
 };
 
 }  // namespace
