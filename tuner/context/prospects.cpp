@@ -9,9 +9,16 @@
 namespace autospmv {
 
 template <Scalar T>
+Predictor predictor_of(const Features& features, const TrialKey& key, const Service& service, Reading reading) {
+  const auto history = reading == Reading::all ? service.history<T>() : service.known_history<T>();
+  return history != nullptr ? history->near(features, key.pattern, searched_weights, reading)
+                            : Predictor(service.cost_model());
+}
+
+template <Scalar T>
 std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key, const Service& service,
-                                   std::span<const FormatChoice> only, Choices choices, const Candidate* in_use) {
-  const auto predictor = service.history<T>()->near(features, key.pattern);
+                                   const Predictor& predictor, std::span<const FormatChoice> only, Choices choices,
+                                   const Candidate* in_use) {
   auto prospects = all_prospects<T>(features, service.device(), predictor, only, choices);
   if (in_use != nullptr) include<T>(prospects, *in_use, features, service.device(), predictor);
   for (const auto& suspect : service.database().suspects(key)) {
@@ -27,9 +34,12 @@ std::vector<Prospect> prospects_of(const Features& features, const TrialKey& key
   return prospects;
 }
 
-template std::vector<Prospect> prospects_of<float>(const Features&, const TrialKey&, const Service&,
-                                                   std::span<const FormatChoice>, Choices, const Candidate*);
-template std::vector<Prospect> prospects_of<double>(const Features&, const TrialKey&, const Service&,
-                                                    std::span<const FormatChoice>, Choices, const Candidate*);
+#define AUTOSPMV_PROSPECTS(T)                                                                                        \
+  template Predictor predictor_of<T>(const Features&, const TrialKey&, const Service&, Reading);                     \
+  template std::vector<Prospect> prospects_of<T>(const Features&, const TrialKey&, const Service&, const Predictor&, \
+                                                 std::span<const FormatChoice>, Choices, const Candidate*);
+AUTOSPMV_PROSPECTS(float)
+AUTOSPMV_PROSPECTS(double)
+#undef AUTOSPMV_PROSPECTS
 
 }  // namespace autospmv

@@ -188,6 +188,15 @@ Steps Online<T>::work() {
       all_tried = winner.has_value() && before.complete;
     }
     std::unique_ptr<Search> search;
+    std::vector<TrialRecord> earlier;
+    const auto search_on = [&] {
+      // Its trial of now before one of earlier.
+      auto known = records_;
+      known.insert(known.end(), earlier.begin(), earlier.end());
+      SearchRules rules;
+      rules.products_of_trial = Operators<T>::warm_up_calls + Operators<T>::timed_calls;
+      search = make_online_search(task_.prospects, known, task_.limits, rules);
+    };
     if (!all_tried && !is_over()) {
       const double prediction = on_host() ? expected_prediction() : 0;
       // All that it takes to come to a candidate, for without one a caller who stops has nothing of the rest.
@@ -201,17 +210,16 @@ Steps Online<T>::work() {
         if (task_.prospects.empty() && !features_) extract();
         verify_first([this] { predict(); });
       }
-      std::vector<TrialRecord> known;
-      if (!doubts && !before.nothing) known = service_->database().trials(task_.key, task_.catalogue);
-      // Its trial of now before one of earlier.
-      known.insert(known.begin(), records_.begin(), records_.end());
-      SearchRules rules;
-      rules.products_of_trial = Operators<T>::warm_up_calls + Operators<T>::timed_calls;
-      search = make_online_search(task_.prospects, known, task_.limits, rules);
+      if (!doubts && !before.nothing) earlier = service_->database().trials(task_.key, task_.catalogue);
+      search_on();
     }
     while (search && !is_over() && !is_out_of_time(seconds_since(start), task_.limits)) {
       const auto first = std::exchange(remembered, {});
-      const auto* const prospect = first ? &*first : search->next();
+      const auto* prospect = first ? &*first : search->next();
+      if (prospect == nullptr && predict_anew()) {
+        search_on();
+        prospect = search->next();
+      }
       all_tried = prospect == nullptr;
       if (all_tried) break;
       co_await Affordable{*this, price_of_trial(*prospect)};
@@ -331,10 +339,26 @@ template <class T>
 void Online<T>::predict() {
   if (!task_.prospects.empty()) return;
   if (!features_) extract();
+  // On a device the first candidates are better than plain CSR by the cost model alone, long before all that is known
+  // of other matrices could be read.
+  const auto predictor = predictor_of<T>(*features_, task_.key, *service_, on_host() ? Reading::all : Reading::none);
+  may_know_more_ = !on_host() && (predictor.lacks_neighbours() || service_->template known_history<T>() == nullptr);
   // What the others are held against is among them.
   const auto& in_use = operators_.best().record.candidate;
-  task_.prospects = prospects_of<T>(*features_, task_.key, *service_, task_.only, Choices::likely, &in_use);
-  features_.reset();
+  task_.prospects = prospects_of<T>(*features_, task_.key, *service_, predictor, task_.only, Choices::likely, &in_use);
+}
+
+// By all near matrices; false where that says nothing new. Callers are not kept near the device meanwhile: what is
+// still found is hardly faster than what they have.
+template <class T>
+bool Online<T>::predict_anew() {
+  if (!std::exchange(may_know_more_, false)) return false;
+  operators_.note_step(false);
+  const auto predictor = predictor_of<T>(*features_, task_.key, *service_);
+  operators_.note_step(true);
+  if (predictor.neighbours().empty()) return false;
+  autospmv::predict_anew<T>(task_.prospects, *features_, predictor);
+  return true;
 }
 
 // Before any product sees the new values, so that none of their times is filed under the old kind.
@@ -491,6 +515,7 @@ void Online<T>::record(bool all_tried) {
 template <class T>
 void Online<T>::settle() {
   task_.prospects = {};
+  features_.reset();
   builder_.survive();
   builder_.forget_references();
   operators_.settle();

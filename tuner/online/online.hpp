@@ -192,6 +192,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   [[nodiscard]] bool same_kind(const CsrView<T>& matrix, Stream stream) const;
   void extract();
   void predict();
+  bool predict_anew();
 
   // ---- Trials
   void verify_first(const std::function<void()>& meanwhile);
@@ -217,7 +218,8 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   TrialBuilder<T> builder_;
 
   // Of the background alone, or of who has stopped it.
-  std::optional<Features> features_;  // of the matrix, until they have been predicted from
+  std::optional<Features> features_;  // of the matrix, as long as they are predicted from
+  bool may_know_more_ = false;        // the context, of near matrices
   std::vector<TrialRecord> records_;
   bool best_passes_ = true;  // as far as is known
   bool still_plain_ = true;  // the best is the first

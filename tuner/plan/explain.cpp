@@ -75,13 +75,14 @@ void add_prospects(Explanation& explanation, const detail::PlanState<T>& plan, c
   const auto values = plan.matrix()->hold_values();
   const auto features = extract_features(plan.matrix()->on(plan.place()), service.device());
   const auto choice = plan.choice().candidate;
-  for (const auto& prospect : prospects_of<T>(features, key, service, plan.origin().only)) {
+  const auto predictor = predictor_of<T>(features, key, service);
+  for (const auto& prospect : prospects_of<T>(features, key, service, predictor, plan.origin().only)) {
     if (prospect.candidate == choice && explanation.source == estimated) {
       explanation.tier = name_of(prospect.prediction.tier);
       explanation.expected_seconds = prospect.prediction.seconds;
       explanation.uncertainty = std::expm1(prospect.prediction.deviation);
       if (prospect.prediction.tier != Tier::model) {
-        explanation.known_on = service.history<T>()->near(features, key.pattern).devices();
+        explanation.known_on = predictor.devices();
       }
     }
     if (prospect.admitted()) continue;

@@ -31,7 +31,7 @@ std::vector<TrialRecord> bench_alone(const MatrixData<T>& matrix, Service& servi
   const auto key = key_of(matrix, device);
   const auto features = extract_features(view, device);
   give_up_if(options.stop);
-  const auto prospects = prospects_of<T>(features, key, service, only, Choices::all);
+  const auto prospects = prospects_of<T>(features, key, service, predictor_of<T>(features, key, service), only);
   RecordedSession<T> session(service, view, options.limits.value_or(service.limits()), options.stop);
   session.describe(key, {options.label, matrix.rows(), matrix.cols(), matrix.nnz(), view.bytes(), record_of(features),
                          options.source});

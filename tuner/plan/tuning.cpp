@@ -164,8 +164,10 @@ const std::vector<Prospect>& Tuning<T>::prospects() {
     result_.features = timed_step(result_.times.features, [&] { return extract_features(view_, service_.device()); });
     trials_.describe(key_, describe());
     give_up_if(options_.stop);
-    prospects_ = timed_step(result_.times.prediction,
-                            [&] { return prospects_of<T>(*result_.features, key_, service_, only_, choices_); });
+    prospects_ = timed_step(result_.times.prediction, [&] {
+      const auto predictor = predictor_of<T>(*result_.features, key_, service_);
+      return prospects_of<T>(*result_.features, key_, service_, predictor, only_, choices_);
+    });
   }
   return prospects_;
 }
@@ -379,6 +381,7 @@ void Tuning<T>::plan_plain_csr() {
 
 template <class T>
 Tuned<T> Tuning<T>::begin_online() {
+  const auto works = service_.work();  // so that nothing is rehearsed beside it
   key_ = key_of_machine(service_.device());
   // On the host any plain CSR will do. On a device a long row may make one a thousand times as slow as another.
   if (service_.device().backend == Backend::cuda) manages([&] { plan_fallback(); });

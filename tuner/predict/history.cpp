@@ -133,7 +133,8 @@ std::vector<Predictor::Neighbour> History<T>::others_than(const Position& here, 
 }
 
 template <class T>
-Predictor History<T>::near(const Features& features, const Fingerprint& pattern, const Weights& weights) const {
+Predictor History<T>::near(const Features& features, const Fingerprint& pattern, const Weights& weights,
+                           Reading reading) const {
   Predictor near(model_, weights);
   near.history_ = this->weak_from_this().lock();
   std::vector<Predictor::FormatSums> by_format;
@@ -142,10 +143,15 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
   // Of thousands the nearest few are wanted: a heap gives them without sorting the others.
   auto others = others_than(position_of(features, sizeof(T)), pattern, weights);
   std::ranges::make_heap(others, further);
-  read_nearest(others);
+  if (reading == Reading::all) read_nearest(others);
   for (double counted = 0; !others.empty() && counted < most_neighbours; others.pop_back()) {
     std::ranges::pop_heap(others, further);
     const auto& neighbour = others.back();
+    if (reading == Reading::none && !past_.contains(neighbour.matrix)) {
+      near.lacks_neighbours_ = true;
+      counted += counts(neighbour.matrix);
+      continue;
+    }
     const auto& known = past(neighbour.matrix);
     if (known.ratios.empty()) continue;
     counted += counts(neighbour.matrix);

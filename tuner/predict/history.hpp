@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -29,6 +30,9 @@ namespace autospmv {
 template <class T>
 const PointMaker& point_maker();
 
+/// Whether trials that were not read yet are, which takes as long as hundreds of products of a small matrix.
+enum class Reading : std::uint8_t { all, none };
+
 /// Of matrices on devices of one backend. Their points are known at once, features and trials of a matrix are read when
 /// it first is a neighbour: of thousands of matrices a handful matters. Safe from many threads. T is that of the
 /// matrices' values: others say nothing.
@@ -51,7 +55,7 @@ class History : public std::enable_shared_from_this<History<T>> {
   /// What predicts the times of candidates on a matrix of these features, from all but the trials of this pattern.
   /// Keeps a history alive that is shared, and lives no longer than any other.
   [[nodiscard]] Predictor near(const Features& features, const Fingerprint& pattern,
-                               const Weights& weights = searched_weights) const;
+                               const Weights& weights = searched_weights, Reading reading = Reading::all) const;
 
   /// Reads the trials of one more matrix before they are asked for; false when all are read, or as many as are worth
   /// the memory. Where all are, nothing is asked of a database any more.

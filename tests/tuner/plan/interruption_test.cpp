@@ -181,7 +181,8 @@ TEST_F(Interruption, NoEstimateIsDoubted) {
   let_processes_die_of(doubted, 1);
   const Context context(options_);
   const auto features = extract_features(data_of(matrix_).on({}), Place{});
-  const auto prospects = prospects_of<double>(features, key_, service_of(context));
+  const auto& service = service_of(context);
+  const auto prospects = prospects_of<double>(features, key_, service, predictor_of<double>(features, key_, service));
   EXPECT_EQ(prospects.back().candidate, doubted);
   EXPECT_TRUE(prospects.back().doubted);
   for (const auto* prospect : by_estimate(prospects, {}, 1)) EXPECT_NE(prospect->candidate, doubted);

@@ -128,6 +128,35 @@ TEST(History, ReadsTrialsOfNeighboursOnlyAndOnce) {
   EXPECT_EQ(again.neighbours().size(), near.neighbours().size());
 }
 
+TEST(History, KnowsWhatWasReadWhereNothingIsToBe) {
+  const auto records = testing::recorded_matrices(testing::gpu_recording());
+  const auto history = testing::history_of<double>(records, testing::gpu_recording().device, recorded_model());
+  const auto features = features_of_record(records.front().matrix.features);
+  const auto near = [&](Reading reading) { return history->near(*features, {}, searched_weights, reading); };
+  const auto blind = near(Reading::none);
+  EXPECT_TRUE(blind.neighbours().empty());
+  EXPECT_TRUE(blind.lacks_neighbours());
+  EXPECT_EQ(blind.correction("csr_vector", {}).tier, Tier::model);
+
+  // The first of all is the nearest.
+  ASSERT_TRUE(history->prefetch());
+  const auto of_one = near(Reading::none);
+  ASSERT_EQ(of_one.neighbours().size(), 1U);
+  EXPECT_EQ(of_one.neighbours().front().label, records.front().matrix.label);
+  EXPECT_TRUE(of_one.lacks_neighbours());
+
+  const auto all = near(Reading::all);
+  EXPECT_FALSE(all.lacks_neighbours());
+  EXPECT_GT(all.neighbours().size(), 1U);
+  const auto then = near(Reading::none);
+  EXPECT_FALSE(then.lacks_neighbours());
+  ASSERT_EQ(then.neighbours().size(), all.neighbours().size());
+  for (const auto& trial : records.front().trials) {
+    const auto& [format, params] = trial.candidate;
+    EXPECT_EQ(then.correction(format, params).log_time, all.correction(format, params).log_time);
+  }
+}
+
 TEST(History, ServesManyThreads) {
   const auto records = testing::recorded_matrices(testing::gpu_recording());
   const auto history = testing::history_of<double>(records, testing::gpu_recording().device, recorded_model());
