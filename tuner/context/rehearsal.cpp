@@ -72,9 +72,9 @@ class Band {
   }
 
  private:
-  static constexpr std::int32_t cols = 512;
+  static constexpr std::int32_t cols = 1 << 14;
   static constexpr std::size_t most_rows = 512;
-  static constexpr std::size_t enough_nonzeros = 1 << 13;
+  static constexpr std::size_t enough_nonzeros = 1 << 14;
 
   Array<std::int32_t> row_ptr_;
   Array<std::int32_t> col_idx_;
@@ -83,31 +83,37 @@ class Band {
 
 // What comes before the first candidate.
 template <class T>
-void rehearse_plain(const Device& device, const BandShape& shape) {
+void rehearse_plain(const Device& device, const BandShape& shape, const std::function<bool()>& goes_on) {
   const Band<T> band(shape, device);
   const auto matrix = band.view();
+  if (!goes_on()) return;
   const auto longest = longest_row(matrix.row_ptr, matrix.rows, device);
   const auto plain = blind_fallback_prospect(matrix, longest, device, Limits{}).candidate;
   Measurement ignored;
   const auto op = convert(matrix, plain, device, FormatLookup<T>(find_format<T>), ignored);
+  if (!goes_on()) return;
   (void)fingerprint_of(matrix, device);
+  if (!goes_on()) return;
   const auto features = extract_features(matrix, device);
+  if (!goes_on()) return;
   // The first prediction of a process takes several times as long as those after it,
   (void)all_prospects<T>(features, device, blind_predictor(device), {}, Choices::likely);
+  if (!goes_on()) return;
   if (op != nullptr) Verifier<T>(matrix, device, 1, longest).verify(*op, ignored);
+  if (!goes_on()) return;
   // and so do the first events: as many as a trial takes.
   std::array<std::unique_ptr<Stopwatch>, 10> watches;
   for (auto& watch : watches) watch = make_stopwatch(device);
 }
 
 template <class T>
-void rehearse_candidate(const Device& device, const Candidate& candidate) {
+void rehearse_candidate(const Device& device, const Candidate& candidate, const std::function<bool()>& goes_on) {
   constexpr std::int32_t length = 4;
   const Band<T> band({.length = length, .one_value = candidate.params["value_bits"] == 0}, device);
   const auto matrix = band.view();
   Measurement ignored;
   const auto op = convert(matrix, candidate, device, FormatLookup<T>(find_format<T>), ignored);
-  if (op != nullptr) Verifier<T>(matrix, device, 1, length).verify(*op, ignored);
+  if (op != nullptr && goes_on()) Verifier<T>(matrix, device, 1, length).verify(*op, ignored);
 }
 
 // Rows, or parameters of csr_merge or ell_packed.
@@ -120,10 +126,10 @@ struct Step {
 };
 
 // What is needed the most comes first. Plain CSR is another where one row is longer than others, with a kernel for each
-// number of items, and reference products of long rows have kernels of their own.
+// number of items, and for long rows features and reference products have kernels of their own.
 constexpr std::array<Step, rehearsal_steps> steps{{
     {.rows = {.length = 4}},
-    {.rows = {.length = 4, .longest = 256}},
+    {.rows = {.length = 4, .longest = 9000}},
     {.entries = 8, .column_bits = 32},
     {.entries = 8, .column_bits = 16},
     {.entries = 8, .column_bits = 32, .full_values = false},
@@ -135,6 +141,10 @@ constexpr std::array<Step, rehearsal_steps> steps{{
     {.entries = 4, .column_bits = 16},
     {.entries = 4, .column_bits = 32, .full_values = false},
     {.entries = 4, .column_bits = 16, .full_values = false},
+    {.entries = 8, .column_bits = 8, .full_values = false},
+    {.entries = 8, .column_bits = 8},
+    {.entries = 2, .column_bits = 32},
+    {.entries = 2, .column_bits = 16},
 }};
 
 }  // namespace
@@ -153,15 +163,15 @@ std::optional<Candidate> rehearsed_candidate(std::size_t step) {
 }
 
 template <class T>
-void rehearse(const Device& device, std::size_t step) noexcept {
+void rehearse(const Device& device, std::size_t step, const std::function<bool()>& goes_on) noexcept {
   try {
     if (device.backend == Backend::host || !is_first<T>(device, step)) return;
     const DeviceScope scope(device);
     const RelaxedCapture relaxed(device);
     if (const auto candidate = rehearsed_candidate<T>(step)) {
-      rehearse_candidate<T>(device, *candidate);
+      rehearse_candidate<T>(device, *candidate, goes_on);
     } else {
-      rehearse_plain<T>(device, steps[step].rows);
+      rehearse_plain<T>(device, steps[step].rows, goes_on);
     }
   } catch (const std::exception&) {
     // What needs it next will say what fails.
@@ -170,7 +180,7 @@ void rehearse(const Device& device, std::size_t step) noexcept {
 
 template std::optional<Candidate> rehearsed_candidate<float>(std::size_t);
 template std::optional<Candidate> rehearsed_candidate<double>(std::size_t);
-template void rehearse<float>(const Device&, std::size_t) noexcept;
-template void rehearse<double>(const Device&, std::size_t) noexcept;
+template void rehearse<float>(const Device&, std::size_t, const std::function<bool()>&) noexcept;
+template void rehearse<double>(const Device&, std::size_t, const std::function<bool()>&) noexcept;
 
 }  // namespace autospmv

@@ -115,7 +115,7 @@ void Service::get_ready() const {
 template <class T>
 void Service::get_ready(std::size_t step) const noexcept {
   if (step > 0) {
-    rehearse<T>(device_, step - 1);
+    rehearse<T>(device_, step - 1, [this] { return is_idle(); });
   } else {
     read_ahead<T>();
   }

@@ -20,7 +20,7 @@ using Scalars = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Rehearsal, Scalars);
 
 TYPED_TEST(Rehearsal, IsOfCandidatesThatThereAre) {
-  auto matrix = generate<TypeParam>("gen:uniform:512:512:4");
+  auto matrix = generate<TypeParam>("gen:uniform:256:256:4");
   for (auto& value : matrix.values) value = TypeParam{1} / 3;
   const auto features = extract_features(matrix.view(), Place{});
   std::set<Candidate> rehearsed;
