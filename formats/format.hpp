@@ -110,12 +110,12 @@ class Format : Uncopied {
   /// it.
   class Costs {
    public:
-    Costs(const Format& format, const Device& device)
-        : format_(format), device_(device), allowed_(format.allowed(device)) {}
+    Costs(const Format& format, const Device& device) : format_(format), device_(device) {}
 
-    [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params) const {
+    [[nodiscard]] Result<Cost> predict(const Features& features, const Params& params) {
       if (auto refusal = format_.refuse_backend(device_)) return *std::move(refusal);
-      if (auto refusal = formats::refuse_params(params, allowed_)) return *std::move(refusal);
+      if (!allowed_) allowed_ = format_.allowed(device_);
+      if (auto refusal = formats::refuse_params(params, *allowed_)) return *std::move(refusal);
       return format_.cost(features, params, device_);
     }
 
@@ -127,7 +127,7 @@ class Format : Uncopied {
    private:
     const Format& format_;
     const Device& device_;
-    std::vector<formats::Allowed> allowed_;
+    std::optional<std::vector<formats::Allowed>> allowed_;
   };
 
   /// Whether this candidate's results are bitwise equal from run to run.

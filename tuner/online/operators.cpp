@@ -135,14 +135,14 @@ void Operators<T>::await_device(Stream stream) {
   if (on_host() || settled()) return;
   {
     const std::scoped_lock lock(mutex_);
-    if (!backlog_.may_be_long()) return;
+    if (!keeps_near() || !backlog_.may_be_long()) return;
   }
   if (is_capturing(place_, stream)) return;
   for (const auto begun = Clock::now();;) {
     {
       const DriverTurn turn(place_.backend);
       const std::scoped_lock lock(mutex_);
-      if (!is_far_ahead()) return;
+      if (!keeps_near() || !backlog_.is_long()) return;
       if (seconds_since(begun) > most_awaited) {
         backlog_.give_up();
         return;

@@ -137,7 +137,8 @@ class Operators {
   [[nodiscard]] std::unique_ptr<Contender<T>> take_loser();
 
   // With mutex_ held.
-  [[nodiscard]] bool is_far_ahead() { return (step_runs_ || on_trial_ != nullptr) && backlog_.is_long(); }
+  /// Whether callers are, who would order all of their products before anything faster is known.
+  [[nodiscard]] bool keeps_near() const { return step_runs_ || on_trial_ != nullptr; }
   void collect();
   void note_slowing();
   [[nodiscard]] bool all_calls_done() const;

@@ -26,7 +26,7 @@ void for_each_cost(std::span<const TrialRecord> trials, const Features& features
     const std::span of_format(std::exchange(begin, end), end);
     const auto* format = find_format<T>(name);
     if (format == nullptr) continue;
-    const typename Format<T>::Costs costs(*format, device);
+    typename Format<T>::Costs costs(*format, device);
     for (const auto& trial : of_format) {
       if (!(trial.measurement.warm.median > 0)) continue;
       if (const auto cost = costs.predict(features, trial.candidate.params)) take(trial, *cost);

@@ -87,7 +87,7 @@ std::vector<Prospect> prospects_among(std::span<const Considered<T>> considered,
   for (const auto& of_format : considered) {
     const auto& format = *of_format.format;
     if (!format.info().runs_on(device.backend)) continue;
-    const typename Format<T>::Costs costs(format, device);
+    typename Format<T>::Costs costs(format, device);
     const bool offered = of_format.named.empty();
     for (int rank = 0; const auto& params : of_format.params(features, device, choices)) {
       const auto cost = offered ? costs.predict_offered(features, params) : costs.predict(features, params);
