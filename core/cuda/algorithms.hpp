@@ -14,6 +14,10 @@ namespace autospmv::cuda {
 template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream);
 
+/// Counts, and room for one more number after the last, `size` of them in all, become offsets: each the sum of the
+/// counts before it. Returns the sum of all, which may exceed 32 bits; waits for the stream.
+std::int64_t offsets_from_counts(std::int32_t* counts, std::int64_t size, Place place, Stream stream);
+
 /// The sum of 32-bit integers that may exceed 32 bits; waits for the stream.
 std::int64_t sum_wide(const std::int32_t* in, std::int64_t size, Place place, Stream stream);
 

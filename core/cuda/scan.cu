@@ -36,6 +36,29 @@ __global__ void __launch_bounds__(block_scan_threads) block_scan_kernel(const V*
   }
 }
 
+// The same in place, but for the last element, which stands for nothing, with the sum in more bits than offsets have.
+__global__ void __launch_bounds__(block_scan_threads)
+    block_offsets_kernel(std::int32_t* counts, std::int64_t size, std::int64_t* sum) {
+  using BlockScan = cub::BlockScan<std::int64_t, block_scan_threads>;
+  __shared__ BlockScan::TempStorage scratch;
+  std::int64_t before = 0;
+  for (std::int64_t first = 0; first < size; first += block_scan_threads * block_scan_items) {
+    const auto mine = first + static_cast<std::int64_t>(threadIdx.x) * block_scan_items;
+    std::int64_t items[block_scan_items];
+#pragma unroll
+    for (int i = 0; i < block_scan_items; ++i) items[i] = mine + i + 1 < size ? counts[mine + i] : 0;
+    std::int64_t total = 0;
+    BlockScan(scratch).ExclusiveSum(items, items, total);
+#pragma unroll
+    for (int i = 0; i < block_scan_items; ++i) {
+      if (mine + i < size) counts[mine + i] = static_cast<std::int32_t>(before + items[i]);
+    }
+    before += total;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *sum = before;
+}
+
 }  // namespace
 
 template <class V>
@@ -47,6 +70,19 @@ void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream 
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceScan::ExclusiveSum(scratch, bytes, in, out, size, stream.handle);
   });
+}
+
+std::int64_t offsets_from_counts(std::int32_t* counts, std::int64_t size, Place place, Stream stream) {
+  if (size > most_of_block_scan) {
+    // Summed in 64 bits first: the offsets themselves could overflow without a sign of it.
+    const auto sum = sum_wide(counts, size - 1, place, stream);
+    exclusive_scan(counts, counts, size, place, stream);
+    return sum;
+  }
+  Array<std::int64_t> sum(1, place);
+  block_offsets_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(counts, size, sum.data());
+  check_launch();
+  return read(sum.data(), stream);
 }
 
 template void exclusive_scan(const std::int32_t*, std::int32_t*, std::int64_t, Place, Stream);

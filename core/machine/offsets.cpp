@@ -24,11 +24,8 @@ std::int64_t offsets_from_counts(Array<std::int32_t>& counts, [[maybe_unused]] S
   return on_backend(
       counts.place(), [&] { return offsets_on_host(counts); },
       [&] {
-        // Summed in 64 bits first: the offsets themselves could overflow without a sign of it.
-        const auto size = static_cast<std::int64_t>(counts.size());
-        const auto total = cuda::sum_wide(counts.data(), size - 1, counts.place(), stream);
-        cuda::exclusive_scan(counts.data(), counts.data(), size, counts.place(), stream);
-        return total;
+        return cuda::offsets_from_counts(counts.data(), static_cast<std::int64_t>(counts.size()), counts.place(),
+                                         stream);
       });
 }
 

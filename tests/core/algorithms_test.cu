@@ -42,6 +42,30 @@ TEST_F(AlgorithmsOnDevice, ScanAnyNumberInPlace) {
   }
 }
 
+TEST_F(AlgorithmsOnDevice, CountsBecomeOffsets) {
+  const auto stream = setup_stream(place_);
+  for (const std::int64_t size : {1, 2, 4, 1024, 4096, 4097, 9000, 16384, 16385, 100000}) {
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<std::int32_t>(i * 7 % 11);
+    counts.back() = 12345;  // stands for nothing
+    auto on_device = Array<std::int32_t>::copy_of(counts, place_);
+    std::vector<std::int32_t> expected(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), expected.begin(), 0);
+    EXPECT_EQ(offsets_from_counts(on_device.data(), size, place_, stream), expected.back()) << size;
+    EXPECT_EQ(on_device.to_vector(), expected) << size;
+  }
+}
+
+TEST_F(AlgorithmsOnDevice, SumsOfCountsMayExceedOffsets) {
+  constexpr std::int32_t each = 1 << 20;
+  for (const std::int64_t counts : {5000, 50000}) {
+    auto on_device =
+        Array<std::int32_t>::copy_of(std::vector<std::int32_t>(static_cast<std::size_t>(counts) + 1, each), place_);
+    const auto sum = offsets_from_counts(on_device.data(), counts + 1, place_, setup_stream(place_));
+    EXPECT_EQ(sum, counts * each);
+  }
+}
+
 TEST_F(AlgorithmsOnDevice, CopiesOfAnySizeArriveWhole) {
   const auto stream = setup_stream(place_);
   for (const std::size_t size : {std::size_t{1}, std::size_t{2048}, std::size_t{2049}, std::size_t{100000}}) {
