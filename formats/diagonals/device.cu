@@ -42,54 +42,6 @@ __global__ void offsets_kernel(const std::int32_t* positions, std::int64_t count
   if (d < count) offsets[d] = static_cast<std::int32_t>(positions[d] - rows);
 }
 
-// The offsets of a row in increasing order, each once.
-template <class Offset>
-class RowOffsetsInOrder {
- public:
-  static constexpr std::int32_t none = INT_MAX;
-
-  __device__ RowOffsetsInOrder(const std::int32_t* columns, const Offset* row_ptr, std::int64_t row, std::int64_t rows)
-      : columns_(columns), row_(row) {
-    if (row >= rows) return;
-    first_ = row_ptr[row];
-    last_ = row_ptr[row + 1];
-    at_ = first_;
-    for (auto k = first_ + 1; k < last_; ++k) sorted_ = sorted_ && columns[k - 1] < columns[k];
-    next_ = sorted_ ? here() : smallest_beyond(INT_MIN);
-  }
-
-  [[nodiscard]] __device__ std::int32_t next() const { return next_; }
-
-  __device__ void pass() {
-    ++at_;
-    next_ = sorted_ ? here() : smallest_beyond(next_);
-  }
-
- private:
-  [[nodiscard]] __device__ std::int32_t offset_at(std::int64_t k) const {
-    return static_cast<std::int32_t>(columns_[k] - row_);
-  }
-  [[nodiscard]] __device__ std::int32_t here() const { return at_ < last_ ? offset_at(at_) : none; }
-
-  // Rows in disorder are read again and again: slow, but they need no memory.
-  [[nodiscard]] __device__ std::int32_t smallest_beyond(std::int32_t offset) const {
-    std::int32_t smallest = none;
-    for (auto k = first_; k < last_; ++k) {
-      const auto candidate = offset_at(k);
-      if (candidate > offset) smallest = min(smallest, candidate);
-    }
-    return smallest;
-  }
-
-  const std::int32_t* columns_;
-  std::int64_t row_;
-  std::int64_t first_ = 0;
-  std::int64_t last_ = 0;
-  std::int64_t at_ = 0;
-  std::int32_t next_ = none;
-  bool sorted_ = true;
-};
-
 // The smallest value of a block of at most 32 warps, in all of its threads. `of_warp` alternates between two arrays, so
 // that one barrier is enough: nobody writes to one of them before all have read it.
 __device__ std::int32_t smallest_of_block(std::int32_t value, std::int32_t* of_warp) {

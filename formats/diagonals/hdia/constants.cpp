@@ -204,23 +204,18 @@ constexpr double least_share = 0.5;
 template <class T>
 std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants, Place place,
                                            Stream stream) {
-  using Found = std::optional<std::int64_t>;
   return on_backend(
       place, [&] { return host::find_constants(matrix, constants); },
-      [&] {
-        const bool filled = fill_diagonals(constants.places, matrix, place, stream);
-        return filled ? Found(device::find_constants(constants.places.values, constants, stream)) : Found();
-      });
+      [&] { return device::find_constants(matrix, constants, stream); });
 }
 
-// On a device, the slots that find_constants() has filled, if it has, and gives them back.
 template <class T>
 bool take_values(const CsrView<T>& matrix, Constants<T>& constants, Place place, Stream stream) {
   return on_backend(
       place, [&] { return host::take_values(matrix, constants); },
       [&] {
         auto& places = constants.places;
-        const bool filled = !places.values.empty() || fill_diagonals(places, matrix, place, stream);
+        const bool filled = fill_diagonals(places, matrix, place, stream);
         const auto values = std::exchange(places.values, {});
         return filled && device::take_values(values, constants, stream);
       });
@@ -269,7 +264,6 @@ Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLay
   if (*full > 0 && !take_values(matrix, constants, device, stream)) {
     return Refusal{"values: changed while they were converted"};
   }
-  constants.places.values = {};
   return constants;
 }
 

@@ -1,4 +1,7 @@
+#include <bit>
 #include <cstring>
+#include <optional>
+#include <type_traits>
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
@@ -31,33 +34,88 @@ struct CommonValue {
   bool found = false;
   bool constant = true;
 
-  // A slot of each lane; returns which of them hold a nonzero.
-  __device__ std::uint32_t add(T slot) {
+  // A slot of each lane.
+  __device__ void add(T slot) {
     const auto bits = __ballot_sync(all_lanes, static_cast<int>(!is_absent(slot)));
-    if (bits == 0) return bits;
+    if (bits == 0) return;
     if (!found) value = __shfl_sync(all_lanes, slot, __ffs(static_cast<int>(bits)) - 1);
     found = true;
     const bool differs = !is_absent(slot) && (pattern_of(slot) != pattern_of(value) || !isfinite(slot));
     constant = constant && __any_sync(all_lanes, static_cast<int>(differs)) == 0;
-    return bits;
   }
 };
 
-// A warp a diagonal.
+// What a look at all nonzeros finds.
+struct Found {
+  std::int32_t full;  // diagonals of several values
+  std::int32_t with_duplicates;
+};
+
+// What the warps of a block say of a diagonal's nonzeros.
 template <class T>
-__global__ void find_kernel(std::int64_t count, std::int64_t hack, const T* values, const std::int32_t* offsets,
-                            HackDiagonal<T>* diagonals, std::uint32_t* words, std::uint8_t* full) {
-  const auto d = cuda::global_thread() / warp_size;
-  if (d >= count) return;
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  CommonValue<T> common;
-  for (std::int64_t w = 0; w < hack / word_rows; ++w) {
-    const auto bits = common.add(values[d * hack + w * word_rows + lane]);
-    if (lane == 0) words[d * (hack / word_rows) + w] = bits;
+struct ValueOfHack {
+  using Word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+
+  Word pattern;  // 0: of none yet
+  bool several;
+
+  __device__ void add(T value, bool alike) {
+    const auto mine = static_cast<Word>(pattern_of(value));
+    const auto before = alike ? atomicCAS(&pattern, Word{0}, mine) : Word{0};
+    if (!alike || (before != 0 && before != mine)) several = true;
   }
-  if (lane > 0) return;
-  diagonals[d] = {common.constant ? common.value : T{0}, offsets[d], common.constant ? -1 : 0};
-  full[d] = common.constant ? 0 : 1;
+  [[nodiscard]] __device__ T value() const { return std::bit_cast<T>(static_cast<BitsOf<T>>(pattern)); }
+};
+
+// A block a hack, a thread a row, which has its nonzeros in the order of the hack's diagonals: those of a warp on one
+// of them are compared by themselves.
+template <class T, class Offset>
+__global__ void __launch_bounds__(largest_hack)
+    find_kernel(CsrView<T> matrix, const Offset* row_ptr, const std::int32_t* first, const std::int32_t* offsets,
+                HackDiagonal<T>* diagonals, std::uint32_t* words, std::uint8_t* full, Found* found) {
+  constexpr int most_at_once = 64;
+  __shared__ ValueOfHack<T> common[most_at_once];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const int lane = thread % warp_size;
+  const std::int64_t begin = first[blockIdx.x];
+  const auto count = static_cast<std::int32_t>(first[blockIdx.x + 1] - begin);
+  const auto hack_words = threads / static_cast<int>(word_rows);
+  RowOffsetsInOrder<Offset> row(matrix.col_idx, row_ptr, cuda::global_thread(), matrix.rows);
+  std::int64_t met = 0;
+  for (std::int32_t base = 0; base < count; base += most_at_once) {
+    const auto here = min(most_at_once, count - base);
+    const auto begin_here = begin + base;
+    for (int d = thread; d < here; d += threads) common[d] = {0, false};
+    __syncthreads();
+    for (int d = 0; d < here; ++d) {
+      const bool has = row.next() == offsets[begin_here + d];
+      T value = 0;
+      if (has) {
+        value = as_present(matrix.values[row.at()]);
+        row.pass();
+        ++met;
+      }
+      const auto bits = __ballot_sync(all_lanes, static_cast<int>(has));
+      if (lane == 0) words[(begin_here + d) * hack_words + thread / warp_size] = bits;
+      if (bits == 0) continue;
+      const T one = __shfl_sync(all_lanes, value, __ffs(static_cast<int>(bits)) - 1);
+      const bool differs = has && (pattern_of(value) != pattern_of(one) || !isfinite(value));
+      const bool alike = __any_sync(all_lanes, static_cast<int>(differs)) == 0;
+      if (lane == 0) common[d].add(one, alike);
+    }
+    __syncthreads();
+    for (int d = thread; d < here; d += threads) {
+      const auto& of_hack = common[d];
+      diagonals[begin_here + d] = {of_hack.several ? T{0} : of_hack.value(), offsets[begin_here + d],
+                                   of_hack.several ? 0 : -1};
+      full[begin_here + d] = of_hack.several ? 1 : 0;
+      if (of_hack.several) atomicAdd(&found->full, 1);
+    }
+    __syncthreads();
+  }
+  // Of several at one place only one was met.
+  if (met != row.size()) found->with_duplicates = 1;
 }
 
 template <class T>
@@ -177,22 +235,31 @@ __global__ void multiply_kernel(ConstantsView<T> view, CachePolicy policy, T alp
 }  // namespace
 
 template <class T>
-std::int64_t find_constants(const Array<T>& values, Constants<T>& constants, Stream stream) {
+std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants, Stream stream) {
   const auto count = count_of(constants);
   if (count == 0) return 0;
-  const auto place = values.place();
+  const auto& places = constants.places;
+  const auto place = places.offsets.place();
   Array<std::uint8_t> full(constants.diagonals.size(), place);
-  find_kernel<<<cuda::grid_for(count * warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
-      count, constants.places.hack, values.data(), constants.places.offsets.data(), constants.diagonals.data(),
-      constants.words.data(), full.data());
+  Array<Found> on_device(1, place);
+  fill_bytes(on_device.data(), 0, sizeof(Found), place, stream);
+  with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
+    find_kernel<<<static_cast<unsigned>(places.hacks), static_cast<unsigned>(places.hack), 0, cuda::InTurn(stream)>>>(
+        matrix, row_ptr, places.first.data(), places.offsets.data(), constants.diagonals.data(), constants.words.data(),
+        full.data(), on_device.data());
+  });
   cuda::check_launch();
+  Found found{};
+  copy_bytes(&found, on_device.data(), sizeof found, place, stream);
+  synchronize(place, stream);
+  if (found.with_duplicates != 0) return std::nullopt;
+  if (found.full == 0) return 0;
   Array<std::int32_t> positions(full.size(), place);
-  const auto found = cuda::flagged_positions(full.data(), count, positions.data(), place, stream);
-  if (found == 0) return 0;
-  number_kernel<<<cuda::grid_for(found), cuda::default_block, 0, cuda::InTurn(stream)>>>(found, positions.data(),
-                                                                                         constants.diagonals.data());
+  (void)cuda::flagged_positions(full.data(), count, positions.data(), place, stream);
+  number_kernel<<<cuda::grid_for(found.full), cuda::default_block, 0, cuda::InTurn(stream)>>>(
+      found.full, positions.data(), constants.diagonals.data());
   cuda::check_launch();
-  return found;
+  return found.full;
 }
 
 template <class T>
@@ -218,9 +285,9 @@ void multiply(const Constants<T>& constants, const DiagonalLayout& layout, T alp
   });
 }
 
-#define AUTOSPMV_CONSTANTS(T)                                                   \
-  template std::int64_t find_constants(const Array<T>&, Constants<T>&, Stream); \
-  template bool take_values(const Array<T>&, Constants<T>&, Stream);            \
+#define AUTOSPMV_CONSTANTS(T)                                                                    \
+  template std::optional<std::int64_t> find_constants(const CsrView<T>&, Constants<T>&, Stream); \
+  template bool take_values(const Array<T>&, Constants<T>&, Stream);                             \
   template void multiply(const Constants<T>&, const DiagonalLayout&, T, const T*, T, T*, Stream);
 AUTOSPMV_CONSTANTS(float)
 AUTOSPMV_CONSTANTS(double)

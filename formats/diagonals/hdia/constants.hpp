@@ -75,7 +75,8 @@ double constants_bytes(std::int64_t rows, std::int64_t hack, double diagonals, d
 template <class T>
 Result<Constants<T>> build_constants(const CsrView<T>& matrix, const DiagonalLayout& layout, const Device& device);
 
-// The steps. On a device `values` has the slots of all diagonals; on the host they are filled hack by hack.
+// The steps. Where values are taken, on a device `values` has the slots of all diagonals; on the host they are filled
+// hack by hack.
 
 namespace host {
 /// Says of every diagonal whether it is constant, and where; numbers those in full and returns how many they are,
@@ -90,8 +91,9 @@ void multiply(const Constants<T>& constants, T alpha, const T* x, T beta, T* y);
 }  // namespace host
 
 namespace device {
+/// As on the host. Waits for the stream.
 template <class T>
-std::int64_t find_constants(const Array<T>& values, Constants<T>& constants, Stream stream);
+std::optional<std::int64_t> find_constants(const CsrView<T>& matrix, Constants<T>& constants, Stream stream);
 template <class T>
 bool take_values(const Array<T>& values, Constants<T>& constants, Stream stream);
 template <class T>
