@@ -15,48 +15,30 @@ constexpr std::int64_t most_of_block_scan = 1 << 14;
 constexpr int block_scan_threads = 1024;
 constexpr int block_scan_items = 4;
 
-template <class V>
-__global__ void __launch_bounds__(block_scan_threads) block_scan_kernel(const V* in, V* out, std::int64_t size) {
-  using BlockScan = cub::BlockScan<V, block_scan_threads>;
+// One block, in place or not, summing in Sum, which may have more bits than what is stored; `last`, unless it is null,
+// becomes the last of the sums.
+template <class V, class Sum>
+__global__ void __launch_bounds__(block_scan_threads)
+    block_scan_kernel(const V* in, V* out, std::int64_t size, Sum* last) {
+  using BlockScan = cub::BlockScan<Sum, block_scan_threads>;
   __shared__ typename BlockScan::TempStorage scratch;
-  V before = 0;
+  Sum before = 0;
   for (std::int64_t first = 0; first < size; first += block_scan_threads * block_scan_items) {
     const auto mine = first + static_cast<std::int64_t>(threadIdx.x) * block_scan_items;
-    V items[block_scan_items];
+    Sum items[block_scan_items];
 #pragma unroll
     for (int i = 0; i < block_scan_items; ++i) items[i] = mine + i < size ? in[mine + i] : V{0};
-    V total = 0;
+    Sum total = 0;
     BlockScan(scratch).ExclusiveSum(items, items, total);
 #pragma unroll
     for (int i = 0; i < block_scan_items; ++i) {
-      if (mine + i < size) out[mine + i] = before + items[i];
+      const auto sum = before + items[i];
+      if (mine + i < size) out[mine + i] = static_cast<V>(sum);
+      if (last != nullptr && mine + i == size - 1) *last = sum;
     }
     before += total;
     __syncthreads();
   }
-}
-
-// The same in place, but for the last element, which stands for nothing, with the sum in more bits than offsets have.
-__global__ void __launch_bounds__(block_scan_threads)
-    block_offsets_kernel(std::int32_t* counts, std::int64_t size, std::int64_t* sum) {
-  using BlockScan = cub::BlockScan<std::int64_t, block_scan_threads>;
-  __shared__ BlockScan::TempStorage scratch;
-  std::int64_t before = 0;
-  for (std::int64_t first = 0; first < size; first += block_scan_threads * block_scan_items) {
-    const auto mine = first + static_cast<std::int64_t>(threadIdx.x) * block_scan_items;
-    std::int64_t items[block_scan_items];
-#pragma unroll
-    for (int i = 0; i < block_scan_items; ++i) items[i] = mine + i + 1 < size ? counts[mine + i] : 0;
-    std::int64_t total = 0;
-    BlockScan(scratch).ExclusiveSum(items, items, total);
-#pragma unroll
-    for (int i = 0; i < block_scan_items; ++i) {
-      if (mine + i < size) counts[mine + i] = static_cast<std::int32_t>(before + items[i]);
-    }
-    before += total;
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) *sum = before;
 }
 
 }  // namespace
@@ -64,7 +46,7 @@ __global__ void __launch_bounds__(block_scan_threads)
 template <class V>
 void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream stream) {
   if (size <= most_of_block_scan) {
-    block_scan_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(in, out, size);
+    block_scan_kernel<V, V><<<1, block_scan_threads, 0, InTurn(stream)>>>(in, out, size, nullptr);
     return check_launch();
   }
   with_scratch(place, [&](void* scratch, std::size_t& bytes) {
@@ -80,7 +62,7 @@ std::int64_t offsets_from_counts(std::int32_t* counts, std::int64_t size, Place 
     return sum;
   }
   Array<std::int64_t> sum(1, place);
-  block_offsets_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(counts, size, sum.data());
+  block_scan_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(counts, counts, size, sum.data());
   check_launch();
   return read(sum.data(), stream);
 }
