@@ -34,14 +34,15 @@ struct CommonValue {
   bool found = false;
   bool constant = true;
 
-  // A slot of each lane.
-  __device__ void add(T slot) {
+  // A slot of each lane; the lanes of those that are not absent.
+  __device__ unsigned add(T slot) {
     const auto bits = __ballot_sync(all_lanes, static_cast<int>(!is_absent(slot)));
-    if (bits == 0) return;
+    if (bits == 0) return 0;
     if (!found) value = __shfl_sync(all_lanes, slot, __ffs(static_cast<int>(bits)) - 1);
     found = true;
     const bool differs = !is_absent(slot) && (pattern_of(slot) != pattern_of(value) || !isfinite(slot));
     constant = constant && __any_sync(all_lanes, static_cast<int>(differs)) == 0;
+    return bits;
   }
 };
 
@@ -89,20 +90,17 @@ __global__ void __launch_bounds__(largest_hack)
     for (int d = thread; d < here; d += threads) common[d] = {0, false};
     __syncthreads();
     for (int d = 0; d < here; ++d) {
-      const bool has = row.next() == offsets[begin_here + d];
-      T value = 0;
-      if (has) {
-        value = as_present(matrix.values[row.at()]);
+      T slot = 0;  // absent
+      if (row.next() == offsets[begin_here + d]) {
+        slot = as_present(matrix.values[row.at()]);
         row.pass();
         ++met;
       }
-      const auto bits = __ballot_sync(all_lanes, static_cast<int>(has));
-      if (lane == 0) words[(begin_here + d) * hack_words + thread / warp_size] = bits;
-      if (bits == 0) continue;
-      const T one = __shfl_sync(all_lanes, value, __ffs(static_cast<int>(bits)) - 1);
-      const bool differs = has && (pattern_of(value) != pattern_of(one) || !isfinite(value));
-      const bool alike = __any_sync(all_lanes, static_cast<int>(differs)) == 0;
-      if (lane == 0) common[d].add(one, alike);
+      CommonValue<T> of_warp;
+      const auto bits = of_warp.add(slot);
+      if (lane > 0) continue;
+      words[(begin_here + d) * hack_words + thread / warp_size] = bits;
+      if (of_warp.found) common[d].add(of_warp.value, of_warp.constant);
     }
     __syncthreads();
     for (int d = thread; d < here; d += threads) {
