@@ -99,8 +99,7 @@ void Online<T>::resume() {
     running_ = true;
     due_.store(false, std::memory_order_relaxed);
   }
-  operators_.note_step(true);
-  charged_ = Clock::now();
+  begin_work();
   try {
     const DeviceScope scope(place_);
     const RelaxedCapture relaxed(place_);
@@ -110,8 +109,7 @@ void Online<T>::resume() {
     service_->tell(LogLevel::error, "online tuning", error.what());
     settle();
   }
-  charge();
-  operators_.note_step(false);
+  end_work();
   const std::scoped_lock lock(mutex_);
   running_ = false;
   ended_ = steps_.done();
@@ -269,6 +267,18 @@ Steps Online<T>::work() {
 // ---- What it takes
 
 template <class T>
+void Online<T>::begin_work() {
+  operators_.note_step(true);
+  charged_ = Clock::now();
+}
+
+template <class T>
+void Online<T>::end_work() {
+  charge();
+  operators_.note_step(false);
+}
+
+template <class T>
 void Online<T>::charge() {
   const auto now = Clock::now();
   const double taken = std::chrono::duration<double>(now - charged_).count();
@@ -342,20 +352,21 @@ void Online<T>::predict() {
   // On a device the first candidates are better than plain CSR by the cost model alone, long before all that is known
   // of other matrices could be read.
   const auto predictor = predictor_of<T>(*features_, task_.key, *service_, on_host() ? Reading::all : Reading::none);
-  may_know_more_ = !on_host() && (predictor.lacks_neighbours() || service_->template known_history<T>() == nullptr);
+  may_know_more_ = predictor.lacks_neighbours();
   // What the others are held against is among them.
   const auto& in_use = operators_.best().record.candidate;
   task_.prospects = prospects_of<T>(*features_, task_.key, *service_, predictor, task_.only, Choices::likely, &in_use);
 }
 
-// By all near matrices; false where that says nothing new. Callers are not kept near the device meanwhile: what is
-// still found is hardly faster than what they have.
+// By all near matrices; false where that says nothing new. It is none of the work that slows products down: it asks
+// nothing of the device, and callers are not kept near that meanwhile, for what is still found is hardly faster than
+// what they have.
 template <class T>
 bool Online<T>::predict_anew() {
   if (!std::exchange(may_know_more_, false)) return false;
-  operators_.note_step(false);
+  end_work();
   const auto predictor = predictor_of<T>(*features_, task_.key, *service_);
-  operators_.note_step(true);
+  begin_work();
   if (predictor.neighbours().empty()) return false;
   autospmv::predict_anew<T>(task_.prospects, *features_, predictor);
   return true;

@@ -155,6 +155,9 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   }
   /// How many times as long it would take by a plain loop, which is what the promise is held against.
   void time_plain_loop();
+  /// Between the two, a step is charged for, and its slowing products down is watched.
+  void begin_work();
+  void end_work();
   /// Spends what the step in hand has taken of the caller since it was last charged.
   void charge();
   /// What products have earned since it was last asked.

@@ -137,6 +137,7 @@ Predictor History<T>::near(const Features& features, const Fingerprint& pattern,
                            Reading reading) const {
   Predictor near(model_, weights);
   near.history_ = this->weak_from_this().lock();
+  near.lacks_neighbours_ = false;
   std::vector<Predictor::FormatSums> by_format;
   std::vector<Predictor::FormatSums> of_siblings;
   const std::scoped_lock lock(mutex_);

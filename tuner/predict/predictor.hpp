@@ -65,7 +65,7 @@ class Predictor {
   [[nodiscard]] const std::vector<Neighbour>& neighbours() const { return neighbours_; }
   /// The devices that they were measured on, that of the nearest first.
   [[nodiscard]] std::vector<std::string> devices() const;
-  /// Whether others are as near, whose trials were not read (Reading::none).
+  /// Whether others may be as near, whose trials were not read (Reading::none).
   [[nodiscard]] bool lacks_neighbours() const { return lacks_neighbours_; }
 
  private:
@@ -92,7 +92,7 @@ class Predictor {
   Weights weights_;
   std::shared_ptr<const void> history_;  // which all below refers to
   std::vector<Neighbour> neighbours_;
-  bool lacks_neighbours_ = false;
+  bool lacks_neighbours_ = true;  // until History::near() has looked
   std::map<std::string_view, FormatSums> formats_;
   Correction unknown_;
 };
