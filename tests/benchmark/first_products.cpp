@@ -1,10 +1,12 @@
 // A caller's first products, each by itself, with all that tuning takes from him: where it takes it, and how long he
 // waits at worst.
-//     benchmark_first [--cuda] [--float] [--products N] [--times N] [--together] [--values own|random:SEED] MATRIX...
+//     benchmark_first [--cuda] [--float] [--products N] [--times N] [--together] [--plain]
+//                     [--values own|random:SEED] MATRIX...
 // MATRIX: a Matrix Market file or gen:KIND:ARGS; --values is for those that follow it. A line a program, of which each
 // matrix is in several (--times): a context that knows nothing, and so many products (--products), each awaited on a
 // device, or all together after the last. It shows what a product takes by the plan that is kept in the end, what all
 // of them took over as many of these, the longest, and by how many microseconds those up to each number took longer.
+// With --plain, the same of a program that uses none of this: its first products take longer as well.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include "core/verify/random.hpp"
 #include "io/load.hpp"
 #include "tests/benchmark/arguments.hpp"
+#include "tests/benchmark/plain_csr.hpp"
 #include "tuner/context/service.hpp"
 
 namespace {
@@ -36,6 +39,7 @@ struct Settings {
   std::int64_t products = 1000;
   std::int64_t times = 3;
   bool together = false;
+  bool plain = false;
 };
 
 struct Waits {
@@ -62,6 +66,15 @@ Waits waits_for(std::int64_t count, bool together, Place place, const Product& p
   return waits;
 }
 
+// By `product`, as often as it takes to know what it takes in the end.
+template <class Product>
+double seconds_of(const Settings& settings, Place place, const Product& product) {
+  constexpr std::int64_t warm_up = 20;
+  constexpr std::int64_t repetitions = 300;
+  (void)waits_for(warm_up, settings.together, place, product);
+  return waits_for(repetitions, settings.together, place, product).total / repetitions;
+}
+
 template <class T>
 Waits first_products(const HostCsr<T>& csr, const Settings& settings) {
   const Context context(ContextOptions{.device = settings.place, .database = DatabaseChoice::memory()});
@@ -73,6 +86,14 @@ Waits first_products(const HostCsr<T>& csr, const Settings& settings) {
   const auto matrix = Matrix<T>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values);
   (void)data_of(matrix).on(device);  // whoever multiplies there has it there
   synchronize(device, {});
+  if (settings.plain) {
+    const benchmark::PlainCsr<T> plain(csr, matrix, device);
+    const auto product = [&] { plain(x.data(), y.data()); };
+    auto waits = waits_for(settings.products, settings.together, device, product);
+    waits.kept = seconds_of(settings, device, product);
+    waits.choice = plain.name();
+    return waits;
+  }
   const auto ours = [&] { auto_spmv(matrix, x.span(), y.span(), {.context = &context}); };
   auto waits = waits_for(settings.products, settings.together, device, ours);
   const auto plan = kept_plan(matrix, context);
@@ -82,11 +103,7 @@ Waits first_products(const HostCsr<T>& csr, const Settings& settings) {
     ours();
     synchronize(device, {});
   }
-  constexpr std::int64_t warm_up = 20;
-  constexpr std::int64_t repetitions = 300;
-  const auto settled = [&] { plan(x.span(), y.span()); };
-  (void)waits_for(warm_up, settings.together, device, settled);
-  waits.kept = waits_for(repetitions, settings.together, device, settled).total / repetitions;
+  waits.kept = seconds_of(settings, device, [&] { plan(x.span(), y.span()); });
   waits.choice = plan.choice();
   return waits;
 }
@@ -137,10 +154,11 @@ int main(int argc, char** argv) {
   };
   const benchmark::OwnOptions own{
       .valued = {{"--products", count_into(settings.products)}, {"--times", count_into(settings.times)}},
-      .flags = {{"--together", &settings.together}}};
+      .flags = {{"--together", &settings.together}, {"--plain", &settings.plain}}};
   return benchmark::run_benchmark(
-      argc, argv, "[--cuda] [--float] [--products N] [--times N] [--together] [--values own|random:SEED] MATRIX...",
-      own, [&](const benchmark::Arguments& arguments) {
+      argc, argv,
+      "[--cuda] [--float] [--products N] [--times N] [--together] [--plain] [--values own|random:SEED] MATRIX...", own,
+      [&](const benchmark::Arguments& arguments) {
         settings.place = arguments.place;
         arguments.is_float ? run<float>(arguments.sources, settings) : run<double>(arguments.sources, settings);
       });

@@ -12,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,9 +23,9 @@
 #include "core/machine/array.hpp"
 #include "core/matrix/matrix_data.hpp"
 #include "core/verify/random.hpp"
-#include "formats/format.hpp"
 #include "io/load.hpp"
 #include "tests/benchmark/arguments.hpp"
+#include "tests/benchmark/plain_csr.hpp"
 #include "tuner/context/service.hpp"
 #include "tuner/predict/cost_model.hpp"
 
@@ -45,21 +44,6 @@ struct Settings {
   std::int64_t most = 10000;
 };
 
-// What users write who use no library.
-template <class T>
-void plain_product(const HostCsr<T>& matrix, const std::vector<T>& x, std::vector<T>& y) {
-  const auto* row_ptr = matrix.row_ptr.data();
-  const auto* columns = matrix.col_idx.data();
-  const auto* values = matrix.values.data();
-  const auto rows = matrix.rows;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < rows; ++row) {
-    T sum = 0;
-    for (auto k = row_ptr[row]; k < row_ptr[row + 1]; ++k) sum += values[k] * x[static_cast<std::size_t>(columns[k])];
-    y[static_cast<std::size_t>(row)] = sum;
-  }
-}
-
 struct Totals {
   std::array<double, counts.size()> ratio{};  // 0: not that many
   std::string choice;
@@ -72,27 +56,19 @@ template <class T>
 class Products {
  public:
   Products(const HostCsr<T>& csr, const Context& context)
-      : csr_(csr),
-        context_(context),
+      : context_(context),
         device_(service_of(context).device()),
         matrix_(Matrix<T>::from_csr(csr.rows, csr.cols, csr.row_ptr, csr.col_idx, csr.values)),
-        host_x_(static_cast<std::size_t>(csr.cols)),
-        host_y_(static_cast<std::size_t>(csr.rows)) {
-    fill_random(host_x_.data(), csr.cols, 1, {}, {});
-    x_ = Array<T>::copy_of(host_x_, device_);
-    y_ = Array<T>(host_y_.size(), device_);
-    if (device_.backend == Backend::host) return;
-    Params first;
-    first.set("algorithm", 1);
-    auto built = find_format<T>("cusparse_csr")->build(data_of(matrix_).on(device_), first, device_);
-    if (!built) throw Error(built.reason());
-    vendor_ = std::move(*built);
-    plain_y_ = Array<T>(host_y_.size(), device_);
+        plain_(csr, matrix_, device_),
+        y_(static_cast<std::size_t>(csr.rows), device_),
+        plain_y_(static_cast<std::size_t>(csr.rows), device_) {
+    std::vector<T> x(static_cast<std::size_t>(csr.cols));
+    fill_random(x.data(), csr.cols, 1, {}, {});
+    x_ = Array<T>::copy_of(x, device_);
   }
 
   void plain() {
-    if (vendor_ == nullptr) return plain_product(csr_, host_x_, host_y_);
-    vendor_->apply(T{1}, x_.data(), T{0}, plain_y_.data(), {});
+    plain_(x_.data(), plain_y_.data());
     synchronize(device_, {});
   }
   void ours() {
@@ -107,7 +83,7 @@ class Products {
 
   // After both.
   void check() {
-    const auto expected = vendor_ == nullptr ? host_y_ : plain_y_.to_vector();
+    const auto expected = plain_y_.to_vector();
     const auto y = y_.to_vector();
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double scale = std::abs(static_cast<double>(expected[i])) + 1;
@@ -118,16 +94,13 @@ class Products {
   }
 
  private:
-  const HostCsr<T>& csr_;
   const Context& context_;
   Device device_;
   Matrix<T> matrix_;
-  std::vector<T> host_x_;
-  std::vector<T> host_y_;
+  benchmark::PlainCsr<T> plain_;
   Array<T> x_;
   Array<T> y_;
   Array<T> plain_y_;
-  std::unique_ptr<Operator<T>> vendor_;  // nullptr on the host
 };
 
 template <class Product>
