@@ -41,27 +41,28 @@ Online<T>::Online(std::shared_ptr<Service> service, OnlineTask<T> task, const Tr
 // ---- When a step is taken
 
 template <class T>
-void Online<T>::begin() {
+void Online<T>::begin(std::optional<Stream> multiplied) {
   const auto get_ready = [&] {
     steps_ = work();
-    if (!on_host()) operators_.begin_trial(operators_.best());
     if (!service_->watch(this->weak_from_this())) return false;
     works_ = service_->work();
-    if (on_host()) return true;
+    if (on_host()) {
+      due_.store(true, std::memory_order_relaxed);
+      return true;
+    }
+    operators_.begin_first_trial();
+    if (multiplied) operators_.note_earlier_product(*multiplied);
     errand_ = std::make_shared<Background::Errand>([weak = this->weak_from_this()] {
       if (const auto online = weak.lock()) online->resume();
     });
-    return service_->start_background();
+    // The first step is due when the first products are timed.
+    return service_->start_background() && operators_.awaits_calls();
   };
   const bool ready = unless_short(get_ready, [&](const char* shortage) {
     service_->tell(LogLevel::warning, "nothing is tuned online", shortage);
     return false;
   });
-  if (ready) {
-    due_.store(true, std::memory_order_relaxed);
-  } else {
-    stop();
-  }
+  if (!ready) stop();
 }
 
 template <class T>
@@ -123,12 +124,7 @@ void Online<T>::resume() {
 template <class T>
 void Online<T>::apply(T alpha, const T* x, T beta, T* y, Stream stream) {
   const bool open = operators_.apply(alpha, x, beta, y, stream);
-  if (!open || !due_.load(std::memory_order_relaxed)) return;
-  if (on_host()) {
-    resume();
-  } else if (due_.exchange(false)) {
-    post();
-  }
+  if (open && on_host() && due_.load(std::memory_order_relaxed)) resume();
 }
 
 template <class T>
@@ -140,8 +136,8 @@ Steps Online<T>::work() {
     const auto start = Clock::now();
     auto& plain = operators_.best();
     if (on_host()) operators_.begin_trial(plain);
-    // Not even the pattern is read meanwhile: what a thread that has just woken asks of the device holds up products
-    // for as long as several take.
+    // On a device there is nothing to wait for: no thread is woken before, for that holds up products for as long as
+    // several take.
     co_await CallsDone{*this};
     end_trial(plain);
     auto measured = plain.record.measurement;

@@ -73,8 +73,9 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   Online(std::shared_ptr<Service> service, OnlineTask<T> task, const TrialRecord& first,
          std::unique_ptr<LiveOperator<T>>&& op);
 
-  /// Starts the search, once this is shared: after the first product, which is not to wait for any of it.
-  void begin();
+  /// Starts the search, once this is shared: after the first product, which is not to wait for any of it. `multiplied`
+  /// is the stream of a product by `first` that came before, on a device.
+  void begin(std::optional<Stream> multiplied = {});
 
   /// Ends it, at the latest with the candidate that is being built, and keeps in the database what was measured. The
   /// best so far stays. Nobody may hold the values of the matrix meanwhile.
@@ -242,7 +243,7 @@ class Online final : public Ongoing, public std::enable_shared_from_this<Online<
   bool stopping_ = false;
   bool ended_ = false;  // nothing will run any more
 
-  std::atomic<bool> due_ = false;  // a step is, after the next product: the first, on the host every one
+  std::atomic<bool> due_ = false;  // a step is, after the next product: on the host
 };
 
 extern template class Online<float>;

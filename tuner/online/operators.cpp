@@ -21,7 +21,9 @@ class Operators<T>::Product : Uncopied {
     const std::scoped_lock lock(operators.mutex_);
     operators.collect();
     contender_ = operators.best_;
-    if (operators.on_trial_ != nullptr) {
+    if (operators.untimed_ > 0) {
+      --operators.untimed_;
+    } else if (operators.on_trial_ != nullptr) {
       const auto idle = std::find_if(operators.calls_.begin(), operators.calls_.end(),
                                      [](const TimedCall& call) { return call.state == TimedCall::State::idle; });
       if (idle != operators.calls_.end()) {
@@ -155,6 +157,14 @@ void Operators<T>::await_device(Stream stream) {
 }
 
 template <class T>
+void Operators<T>::note_earlier_product(Stream stream) {
+  const DriverTurn turn(place_.backend);
+  const std::scoped_lock lock(mutex_);
+  uses_.note_product(best_->use, stream);
+  --untimed_;
+}
+
+template <class T>
 TrialRecord Operators<T>::choice() const {
   const std::scoped_lock lock(mutex_);
   return best_->record;
@@ -265,10 +275,10 @@ void Operators<T>::note(Contender<T>& contender, const Measurement& measurement)
 }
 
 template <class T>
-void Operators<T>::begin_trial(Contender<T>& contender) {
+void Operators<T>::begin_trial(Contender<T>& contender, int untimed, std::span<TimedCall> calls) {
   // Made before the lock is taken, for products would wait for it. Those of a trial's calls are asked for during a
   // trial only.
-  for (auto& call : calls_) {
+  for (auto& call : calls) {
     if (!call.watch) call.watch = make_stopwatch(place_);
   }
   const bool is_first = !on_host() && !beside_.watch;
@@ -283,7 +293,9 @@ void Operators<T>::begin_trial(Contender<T>& contender) {
     beside_.watch = std::move(beside);
     backlog_.use(std::move(marks));
   }
-  for (auto& call : calls_) call.state = TimedCall::State::idle;
+  for (auto& call : calls_) call.skip();
+  for (auto& call : calls) call.state = TimedCall::State::idle;
+  untimed_ = untimed;
   on_trial_ = &contender;
 }
 
@@ -474,9 +486,7 @@ bool Operators<T>::is_too_slow() const {
 template <class T>
 void Operators<T>::skip_idle_calls() {
   for (auto& call : calls_) {
-    if (call.state != TimedCall::State::idle) continue;
-    call.state = TimedCall::State::done;
-    call.seconds = 0;
+    if (call.state == TimedCall::State::idle) call.skip();
   }
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/machine/device.hpp"
@@ -37,6 +38,10 @@ class Operators {
  public:
   static constexpr int warm_up_calls = 2;
   static constexpr int timed_calls = 7;
+  /// On a device, where to time a product takes a third of a small one, so many of the first products are not timed,
+  /// and fewer are that come then.
+  static constexpr int untimed_calls = 5;
+  static constexpr int first_timed_calls = 4;
 
   /// `wake`, called with a lock held, starts the next step of the tuning: it is due, or the trial has ended. Takes the
   /// operator only where nothing is thrown.
@@ -52,6 +57,10 @@ class Operators {
   /// this caller. All that he orders meanwhile would be by what was the best when he ordered it. Waits with no lock
   /// held and no turn taken, and once for all where the device stands still, for that may be until he has returned.
   void await_device(Stream stream);
+
+  /// A product that the best was given to a stream for, on a device, before it was one of these; the first of those
+  /// that are not timed.
+  void note_earlier_product(Stream stream);
 
   /// Whether the best so far is the best for good.
   [[nodiscard]] bool settled() const { return settled_.load(std::memory_order_acquire) != nullptr; }
@@ -81,7 +90,9 @@ class Operators {
   void note(Contender<T>& contender, const Measurement& measurement);
 
   /// From now on the next products use it, and are timed.
-  void begin_trial(Contender<T>& contender);
+  void begin_trial(Contender<T>& contender) { begin_trial(contender, 0, calls_); }
+  /// The same for what a caller on a device begins with.
+  void begin_first_trial() { begin_trial(*best_, untimed_calls, first_calls()); }
   /// False where that is done already; else wake() is called when it is.
   [[nodiscard]] bool awaits_calls();
   /// None does any more, and what they took is its measurement, or why it failed. The seconds of each call; empty where
@@ -127,10 +138,20 @@ class Operators {
     std::unique_ptr<Stopwatch> watch;
     State state = State::idle;
     double seconds = 0;  // 0: skipped
+
+    void skip() {
+      state = State::done;
+      seconds = 0;
+    }
   };
   class Product;
 
   [[nodiscard]] bool on_host() const { return place_.backend == Backend::host; }
+  [[nodiscard]] std::span<TimedCall> first_calls() {
+    return std::span(calls_).subspan(warm_up_calls, first_timed_calls);
+  }
+  // By such of the calls, after so many products that are not timed.
+  void begin_trial(Contender<T>& contender, int untimed, std::span<TimedCall> calls);
   [[nodiscard]] Timing summary_of(std::vector<double> seconds) const;
   void pin_all();
   void unpin_all(Stream stream);
@@ -158,6 +179,7 @@ class Operators {
   std::vector<std::unique_ptr<Contender<T>>> contenders_;
   Contender<T>* best_ = nullptr;
   Contender<T>* on_trial_ = nullptr;
+  int untimed_ = 0;  // products until those of the trial
   std::array<TimedCall, warm_up_calls + timed_calls> calls_;
   StreamUses uses_;
   Measurement failure_;                       // of the last trial, where it failed

@@ -70,9 +70,9 @@ PlanState<T>::~PlanState() {
 
 // Where there is no memory for it, the plan stays as it is.
 template <class T>
-void PlanState<T>::go_online(std::shared_ptr<Service> service, OnlineTask<T> task) {
+void PlanState<T>::go_online(std::shared_ptr<Service> service, OnlineTask<T> task, std::optional<Stream> multiplied) {
   online_ = std::make_shared<Online<T>>(std::move(service), std::move(task), choice_, std::move(operator_));
-  online_->begin();
+  online_->begin(multiplied);
 }
 
 template <class T>
@@ -159,6 +159,16 @@ void PlanState<T>::multiply(std::span<const T> x, std::span<T> y, const ApplyOpt
   }
 }
 
+template <class T>
+bool PlanState<T>::multiply_first(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const {
+  if (place_.backend == Backend::host || is_capturing(place_, options.stream)) return false;
+  const DriverTurn turn(place_.backend);
+  const auto memory = options.memory ? *options.memory : memory_of("y", y.data());
+  if (memory == Memory::host) return false;
+  apply(options.alpha, x.data(), options.beta, y.data(), options.stream);
+  return true;
+}
+
 template class PlanState<float>;
 template class PlanState<double>;
 
@@ -232,13 +242,14 @@ void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>>
   if (y.empty()) return;
   const ApplyOptions<T> how{options.alpha, options.beta, options.stream, options.memory};
   std::shared_ptr<detail::PlanState<T>> plan;
+  FirstProduct<T> product{x, y, how};
   try {
-    plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance(), options.op);
+    plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance(), options.op, &product);
   } catch (const std::exception&) {
     if (shortage_in_hand() == nullptr || !multiply_without_plan<T>(data_of(matrix), options.op, x, y, how)) throw;
     return;
   }
-  plan->multiply(x, y, how);
+  if (!product.done) plan->multiply(x, y, how);
 }
 
 #define AUTOSPMV_PRODUCT(T)                                                           \

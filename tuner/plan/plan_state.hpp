@@ -51,8 +51,13 @@ class PlanState final : public ValuesObserver<T> {
   /// As Plan::operator().
   void multiply(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const;
 
-  /// From now on its products try other candidates. Called once, before it is shared.
-  void go_online(std::shared_ptr<Service> service, OnlineTask<T> task);
+  /// The same on a device before it is shared, where nothing has to be staged and no graph keeps the product; else
+  /// false, and nothing done.
+  [[nodiscard]] bool multiply_first(std::span<const T> x, std::span<T> y, const ApplyOptions<T>& options) const;
+
+  /// From now on its products try other candidates. Called once, before it is shared; `multiplied` is the stream of its
+  /// first product, where there was one.
+  void go_online(std::shared_ptr<Service> service, OnlineTask<T> task, std::optional<Stream> multiplied);
   /// Whether the choice is final.
   [[nodiscard]] bool settled() const { return !online_ || online_->settled(); }
 

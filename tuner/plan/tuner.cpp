@@ -84,12 +84,13 @@ std::vector<FormatChoice> with_baselines(std::vector<FormatChoice> only, const D
 
 // With service.tuning() held.
 template <class T>
-Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& service, const TuneOptions& options) {
+Tuned<T> tune_alone(const Matrix<T>& matrix, const std::shared_ptr<Service>& service, const TuneOptions& options,
+                    FirstProduct<T>* first = nullptr) {
   const DeviceScope scope(service->device());
   const auto& state = detail::Access::state_of(matrix);
   auto tuned = Tuning<T>(operand_of(matrix, options.op, service->device()), service, options,
                          with_baselines<T>(options.only, service->device()))
-                   .tune();
+                   .tune(first);
   const auto keep = [&] {
     const auto& plans = state->kept_plans(options.op);
     if (plans->find(service.get()) == nullptr) service->remember(plans);
@@ -117,7 +118,8 @@ Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions
 }
 
 template <Scalar T>
-std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context, Operation op) {
+std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context, Operation op,
+                                               FirstProduct<T>* first) {
   const auto& service = shared_service_of(context);
   if (auto kept = find_plan(matrix, *service, op)) return kept;
   const std::scoped_lock lock(service->tuning());
@@ -128,7 +130,7 @@ std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Co
   options.report = false;
   options.progress = service->progress();
   options.stop = service->stop();
-  return tune_alone(matrix, service, options).plan;
+  return tune_alone(matrix, service, options, first).plan;
 }
 
 template <Scalar T>
@@ -142,7 +144,8 @@ std::vector<TrialRecord> bench(const Matrix<T>& matrix, const Context& context, 
 }
 
 #define AUTOSPMV_TUNER(T)                                                                                     \
-  template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&, Operation);       \
+  template std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>&, const Context&, Operation,        \
+                                                          FirstProduct<T>*);                                  \
   template Tuned<T> tune(const Matrix<T>&, const Context&, const TuneOptions&);                               \
   template std::vector<TrialRecord> bench(const Matrix<T>&, const Context&, const std::vector<FormatChoice>&, \
                                           const TuneOptions&);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,10 +82,20 @@ inline constexpr const char* without_baseline =
 template <Scalar T>
 Tuned<T> tune(const Matrix<T>& matrix, const Context& context, const TuneOptions& options = {});
 
-/// The plan that the matrix keeps for this context, made now if there is none yet.
+/// A product that a plan is asked for.
+template <class T>
+struct FirstProduct {
+  std::span<const T> x;
+  std::span<T> y;
+  ApplyOptions<T> options;
+  bool done = false;  ///< while the plan was made
+};
+
+/// The plan that the matrix keeps for this context, made now if there is none yet. Where that is tuned online, a device
+/// may run `first` while what it is tuned by is got ready.
 template <Scalar T>
 std::shared_ptr<detail::PlanState<T>> plan_for(const Matrix<T>& matrix, const Context& context,
-                                               Operation op = Operation::plain);
+                                               Operation op = Operation::plain, FirstProduct<T>* first = nullptr);
 
 /// Measures every admitted candidate to the end, warm and cold, records all of it, refused ones with their reasons,
 /// and returns it, in the order of the prospects. `only`, where not empty, names the candidates to measure. Throws

@@ -55,8 +55,8 @@ void Tuning<T>::find_key() {
 }
 
 template <class T>
-Tuned<T> Tuning<T>::tune() {
-  if (effort_ == Effort::online) return begin_online();
+Tuned<T> Tuning<T>::tune(FirstProduct<T>* first) {
+  if (effort_ == Effort::online) return begin_online(first);
   manages([&] {
     find_key();
     find_winner();
@@ -380,19 +380,25 @@ void Tuning<T>::plan_plain_csr() {
 }
 
 template <class T>
-Tuned<T> Tuning<T>::begin_online() {
+Tuned<T> Tuning<T>::begin_online(FirstProduct<T>* first) {
   const auto works = service_.work();  // so that nothing is rehearsed beside it
   key_ = key_of_machine(service_.device());
   // On the host any plain CSR will do. On a device a long row may make one a thousand times as slow as another.
   if (service_.device().backend == Backend::cuda) manages([&] { plan_fallback(); });
   if (!result_.plan) plan_plain_csr();
+  std::optional<Stream> multiplied;
+  if (first != nullptr && result_.plan->multiply_first(first->x, first->y, first->options)) {
+    first->done = true;
+    multiplied = first->options.stream;
+  }
   manages([&] {
-    result_.plan->go_online(shared_service_, {.matrix = matrix_,
-                                              .limits = limits_,
-                                              .described = describe(),
-                                              .only = only_,
-                                              .setup_seconds = result_.times.conversion,
-                                              .catalogue = service_.catalogue()});
+    OnlineTask<T> task{.matrix = matrix_,
+                       .limits = limits_,
+                       .described = describe(),
+                       .only = only_,
+                       .setup_seconds = result_.times.conversion,
+                       .catalogue = service_.catalogue()};
+    result_.plan->go_online(shared_service_, std::move(task), multiplied);
   });
   matrix_->add_observer(result_.plan);
   return std::move(result_);

@@ -32,7 +32,8 @@ class Tuning {
         view_(matrix_->on(service_.device())),
         trials_(service_, view_, limits_, options.stop) {}
 
-  Tuned<T> tune();
+  /// `first`, as plan_for() has it; may be nullptr.
+  Tuned<T> tune(FirstProduct<T>* first);
 
  private:
   enum class Bounds : std::uint8_t { none, limits };
@@ -71,7 +72,7 @@ class Tuning {
   void plan_fallback();
   void plan_plain_csr();
   /// The plan for an effort whose first product costs no more than one by plain CSR: all else comes later.
-  Tuned<T> begin_online();
+  Tuned<T> begin_online(FirstProduct<T>* first);
   [[nodiscard]] const std::vector<Prospect>& prospects();
   [[nodiscard]] bool tries() const;
   [[nodiscard]] bool is_baseline(const TrialRecord& record) const;

@@ -30,7 +30,11 @@ class OnlineOnDevice : public ::testing::Test {
     options.device = Place(device_);
     options.effort = Effort::online;
     context_ = std::make_unique<Context>(options);
-    matrix_ = std::make_unique<Matrix<double>>(testing::make_matrix<double>("gen:circuit:3000"));
+    use("gen:circuit:3000");
+  }
+
+  void use(const char* spec) {
+    matrix_ = std::make_unique<Matrix<double>>(testing::make_matrix<double>(spec));
     std::vector<double> x(static_cast<std::size_t>(matrix_->cols()));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
     x_ = Array<double>::copy_of(x, device_);
@@ -117,6 +121,46 @@ TEST_F(OnlineOnDevice, WaitsOnceForAStreamThatStandsStill) {
   goes_on = true;
   EXPECT_TRUE(is_right(y, stream));
   EXPECT_LT(long_waits, products / 10);
+  cuda::check(cudaStreamDestroy(stream));
+}
+
+// Nothing else is ever given to its stream: what it multiplies by must stay as long as it has not run, whatever becomes
+// of the search. Skewed rows, for which plain CSR stores something.
+TEST_F(OnlineOnDevice, ItsFirstProductMayRunLast) {
+  const DeviceScope scope(device_);
+  use("gen:rmat:12");
+  auto first = vector();
+  auto y = vector();
+  synchronize(device_, setup_stream(device_));
+  cudaStream_t late = nullptr;
+  cudaStream_t stream = nullptr;
+  cuda::check(cudaStreamCreateWithFlags(&late, cudaStreamNonBlocking));
+  cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  // Not for good: a kernel that is launched for the first time may have to be loaded, which may wait for all streams.
+  struct Pause {
+    std::chrono::steady_clock::time_point end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    std::atomic<bool> over{false};
+  } pause;
+  const auto stand_still = [](void* of) {
+    const auto& one = *static_cast<Pause*>(of);
+    while (!one.over.load() && std::chrono::steady_clock::now() < one.end) std::this_thread::yield();
+  };
+  cuda::check(cudaLaunchHostFunc(late, stand_still, &pause));
+  multiply(first, late);
+  const auto plan = plan_for(*matrix_, *context_);
+  EXPECT_GT(plan->bytes(), 0);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  int wrong = 0;
+  for (int i = 0; !plan->settled() && std::chrono::steady_clock::now() < deadline; ++i) {
+    multiply(y, stream);
+    if (i % 16 == 0) wrong += is_right(y, stream) ? 0 : 1;
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(plan->settled());
+  pause.over = true;
+  EXPECT_TRUE(is_right(first, late));
+  EXPECT_TRUE(is_right(y, stream));
+  cuda::check(cudaStreamDestroy(late));
   cuda::check(cudaStreamDestroy(stream));
 }
 
