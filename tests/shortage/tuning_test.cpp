@@ -16,6 +16,7 @@
 
 #include <autospmv/autospmv.hpp>
 
+#include "core/machine/array.hpp"
 #include "db/file/sqlite.hpp"
 #include "tests/shortage/allocations.hpp"
 #include "tests/tuner/support.hpp"
@@ -57,15 +58,39 @@ class Products {
 
   [[nodiscard]] const Matrix<double>& matrix() const { return matrix_; }
 
+  // Added to something, which tells a product from two.
   [[nodiscard]] bool one_is_right(const Context& context) {
-    std::fill(y_.begin(), y_.end(), -1.0);
-    auto_spmv(matrix_, x_, y_, {.context = &context});
-    return std::equal(y_.begin(), y_.end(), expected_.begin(),
-                      [](double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(b)); });
+    std::fill(y_.begin(), y_.end(), before);
+    auto_spmv(matrix_, x_, y_, {.beta = 1, .context = &context});
+    return is_right();
+  }
+
+  // The same with vectors on a device, while allocation number `first` fails; how many were asked for.
+  [[nodiscard]] std::int64_t fail_one(const Context& context, const Device& device, std::int64_t first) {
+    const auto x = Array<double>::copy_of(x_, device);
+    std::fill(y_.begin(), y_.end(), before);
+    auto y = Array<double>::copy_of(y_, device);
+    (void)data_of(matrix_).on(device);
+    std::int64_t asked = 0;
+    {
+      const FailingAllocations failing(first, 1);
+      auto_spmv(matrix_, x.span(), y.span(), {.beta = 1, .context = &context});
+      asked = FailingAllocations::asked();
+    }
+    synchronize(device);
+    y_ = y.to_vector();
+    EXPECT_TRUE(is_right()) << "allocation " << first;
+    return asked;
   }
 
  private:
+  static constexpr double before = 0.5;
+
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(matrix_.rows()); }
+  [[nodiscard]] bool is_right() const {
+    return std::equal(y_.begin(), y_.end(), expected_.begin(),
+                      [](double a, double b) { return std::abs(a - before - b) <= 1e-9 * (1 + std::abs(b)); });
+  }
 
   Matrix<double> matrix_;
   std::vector<double> x_;
@@ -192,6 +217,20 @@ TEST_P(OutOfMemoryInTuning, ProductsAreGivenAllTheSame) {
     for (std::int64_t first = 1; first <= asked && !HasFailure(); first += step, ++runs) (void)run(first, count);
   }
   std::cout << GetParam().name << ": " << asked << " allocations, " << runs << " runs\n";
+}
+
+// Which may run before memory runs out.
+TEST(OutOfMemoryOnADevice, TheFirstProductIsGivenOnce) {
+  if (!built_with_cuda) GTEST_SKIP() << "built without CUDA";
+  const auto gpu = testing::last_gpu();
+  if (!gpu) GTEST_SKIP() << "no CUDA device";
+  auto options = testing::host_options();
+  options.device = *gpu;
+  options.effort = Effort::online;
+  const Context context(options);
+  std::int64_t first = 1;
+  while (Products("gen:rmat:9").fail_one(context, *gpu, first) >= first && !HasFailure()) ++first;
+  EXPECT_GT(first, 20);
 }
 
 }  // namespace

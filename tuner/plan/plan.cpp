@@ -246,7 +246,8 @@ void auto_spmv(const Matrix<T>& matrix, std::type_identity_t<std::span<const T>>
   try {
     plan = plan_for(matrix, options.context != nullptr ? *options.context : Context::instance(), options.op, &product);
   } catch (const std::exception&) {
-    if (shortage_in_hand() == nullptr || !multiply_without_plan<T>(data_of(matrix), options.op, x, y, how)) throw;
+    if (shortage_in_hand() == nullptr) throw;
+    if (!product.done && !multiply_without_plan<T>(data_of(matrix), options.op, x, y, how)) throw;
     return;
   }
   if (!product.done) plan->multiply(x, y, how);
