@@ -38,8 +38,8 @@ class Operators {
  public:
   static constexpr int warm_up_calls = 2;
   static constexpr int timed_calls = 7;
-  /// On a device, where to time a product takes a third of a small one, so many of the first products are not timed,
-  /// and fewer are that come then.
+  /// On a device, where to time a product takes a third of a small one: so many of the first are not timed, then so
+  /// many are.
   static constexpr int untimed_calls = 5;
   static constexpr int first_timed_calls = 4;
 
