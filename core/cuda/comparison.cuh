@@ -6,19 +6,17 @@
 
 #include "core/cuda/launch.hpp"
 #include "core/cuda/threads.cuh"
+#include "core/search.hpp"
 #include "core/verify/compensated.hpp"
 #include "core/verify/reference.hpp"
 
 namespace autospmv::cuda {
 
-/// Of nonnegative numbers, one of each lane of a whole warp: bits of these order like integers. Were every thread to
-/// change the one word by itself, all of a device would wait for each other.
-__device__ inline void atomic_max_of_warp(unsigned long long& largest_bits, double number) {
-  for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-    number = fmax(number, __shfl_xor_sync(all_lanes, number, distance));
-  }
-  if (threadIdx.x % warp_size != 0 || !(number > 0)) return;
-  atomicMax(&largest_bits, static_cast<unsigned long long>(__double_as_longlong(number)));
+/// Of nonnegative numbers, one of each thread of a whole block: bits of these order like integers.
+__device__ inline void atomic_max_of_block(unsigned long long& largest_bits, double number) {
+  const double largest = choose_of_block(number, [](double a, double b) { return fmax(a, b); });
+  if (threadIdx.x != 0 || !(largest > 0)) return;
+  atomicMax(&largest_bits, static_cast<unsigned long long>(__double_as_longlong(largest)));
 }
 
 struct DeviceComparison {
@@ -36,8 +34,8 @@ struct DeviceComparison {
       atomicAdd(&total_.wrong_rows, 1ULL);
       atomicMin(&total_.first_wrong, static_cast<unsigned long long>(row));
     }
-    /// Called by whole warps.
-    __device__ void finish() const { atomic_max_of_warp(total_.worst_bits, worst_); }
+    /// Called by whole blocks.
+    __device__ void finish() const { atomic_max_of_block(total_.worst_bits, worst_); }
 
    private:
     DeviceComparison& total_;
@@ -66,13 +64,19 @@ struct ReferenceView {
         product(reference.product.data()),
         bound(reference.bound.data()) {}
 
-  /// expected(as it is, row) is what the reference is taken for.
+  /// The element of a row, -1 where it has none.
+  [[nodiscard]] __device__ std::int64_t element_of(std::int64_t row) const {
+    if (rows == nullptr) return row;
+    const auto i = part_of(rows, size, row);
+    return i < size && rows[i] == row ? i : -1;
+  }
+
+  /// expected(as it is, row) is what element i of the reference is taken for.
   template <class T, class Expected>
-  __device__ void compare(std::int64_t i, const Expected& expected, const T* y,
+  __device__ void compare(std::int64_t i, std::int64_t row, const Expected& expected, T y,
                           DeviceComparison::OfThread& found) const {
-    const std::int64_t row = rows == nullptr ? i : rows[i];
     const ExpectedRow of_row = expected(ExpectedRow{product[i], bound[i]}, row);
-    found.add(row_error(y[row], of_row.product, of_row.bound), row);
+    found.add(row_error(y, of_row.product, of_row.bound), row);
   }
 };
 

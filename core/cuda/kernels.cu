@@ -1,5 +1,6 @@
 #include "core/cuda/kernels.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/cuda/algorithms.hpp"
@@ -29,28 +30,22 @@ __global__ void narrow_columns_kernel(const std::int64_t* wide, std::int32_t* na
 }
 
 // Integer addition commutes, so the sum is the same whatever the order of the atomics.
-__device__ void add_to(HashSum sum, unsigned long long* total) {
-  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) {
-    sum.high += __shfl_down_sync(all_lanes, sum.high, lanes);
-    sum.low += __shfl_down_sync(all_lanes, sum.low, lanes);
-  }
-  if (threadIdx.x % warp_size == 0) {
-    atomicAdd(total, sum.high);
-    atomicAdd(total + 1, sum.low);
-  }
+__device__ void add_to(const HashSum& sum, unsigned long long* total) {
+  const auto plus = [](std::uint64_t a, std::uint64_t b) { return a + b; };
+  const auto high = choose_of_block(sum.high, plus);
+  const auto low = choose_of_block(sum.low, plus);
+  if (threadIdx.x > 0) return;
+  atomicAdd(total, high);
+  atomicAdd(total + 1, low);
 }
 
 template <class Offset>
-__global__ void hash_offsets_kernel(const Offset* row_ptr, std::int64_t rows, unsigned long long* total) {
+__global__ void hash_pattern_kernel(const Offset* row_ptr, std::int64_t rows, const std::int32_t* col_idx,
+                                    std::int64_t nnz, unsigned long long* total) {
   HashSum sum;
   for (std::int64_t i = global_thread(); i <= rows; i += thread_count()) {
     sum += hash_word(static_cast<std::uint64_t>(row_ptr[i]), static_cast<std::uint64_t>(i));
   }
-  add_to(sum, total);
-}
-
-__global__ void hash_columns_kernel(const std::int32_t* col_idx, std::int64_t nnz, unsigned long long* total) {
-  HashSum sum;
   for (std::int64_t k = global_thread(); k < (nnz + 1) / 2; k += thread_count()) {
     sum += hash_word(column_word(col_idx, nnz, k), column_positions + static_cast<std::uint64_t>(k));
   }
@@ -123,9 +118,9 @@ Fingerprint fingerprint_of(std::int64_t rows, std::int64_t cols, std::int64_t nn
   Array<unsigned long long> total(2, place);
   fill_bytes(total.data(), 0, 2 * sizeof(unsigned long long), place, stream);
   with_offsets(row_ptr, [&](const auto* offsets) {
-    hash_offsets_kernel<<<striding_grid(rows + 1), default_block, 0, InTurn(stream)>>>(offsets, rows, total.data());
+    hash_pattern_kernel<<<striding_grid(std::max(rows + 1, (nnz + 1) / 2)), default_block, 0, InTurn(stream)>>>(
+        offsets, rows, col_idx, nnz, total.data());
   });
-  hash_columns_kernel<<<striding_grid((nnz + 1) / 2), default_block, 0, InTurn(stream)>>>(col_idx, nnz, total.data());
   check_launch();
   const auto sums = total.to_vector();
   auto sum = hash_dimensions(rows, cols, nnz);

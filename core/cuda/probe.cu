@@ -48,60 +48,78 @@ DeviceFindings* findings_at(Array<std::byte>& looks, std::size_t at) {
 }
 
 template <class T>
-__global__ void draw_kernel(GuardedVectors<T> vectors, RandomVector x, RandomVector y, bool y_drawn,
-                            DeviceFindings* findings) {
+__device__ bool is_guard_of_y(const GuardedVectors<T>& vectors, std::int64_t i) {
+  return i < guard || i >= vectors.y_size - guard;
+}
+
+template <class T>
+__device__ T element_of_x(const GuardedVectors<T>& vectors, const Drawn& drawn, std::int64_t i) {
+  return element<T>(drawn.x, i, vectors.x_size, not_a_number_byte);
+}
+
+template <class T>
+__device__ T element_of_y(const GuardedVectors<T>& vectors, const Drawn& drawn, std::int64_t i) {
+  return is_guard_of_y(vectors, i) || drawn.has_y ? element<T>(drawn.y, i, vectors.y_size, guard_byte)
+                                                  : of_bytes<T>(not_a_number_byte);
+}
+
+template <class T>
+__global__ void draw_kernel(GuardedVectors<T> vectors, Drawn drawn, DeviceFindings* findings) {
   if (global_thread() == 0) *findings = {};
   const auto size = max(vectors.x_size, vectors.y_size);
   for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
-    if (i < vectors.x_size) vectors.x[i] = element<T>(x, i, vectors.x_size, not_a_number_byte);
-    if (i >= vectors.y_size) continue;
-    const bool guards = i < guard || i >= vectors.y_size - guard;
-    vectors.y[i] = guards || y_drawn ? element<T>(y, i, vectors.y_size, guard_byte) : of_bytes<T>(not_a_number_byte);
+    if (i < vectors.x_size) vectors.x[i] = element_of_x(vectors, drawn, i);
+    if (i < vectors.y_size) vectors.y[i] = element_of_y(vectors, drawn, i);
   }
 }
 
+// A thread looks at what it then draws anew.
 template <class T, class Expected>
-__global__ void look_kernel(ReferenceView reference, Expected expected, GuardedVectors<T> vectors, RandomVector x,
-                            DeviceFindings* findings) {
+__global__ void look_kernel(ReferenceView reference, Expected expected, GuardedVectors<T> vectors, Drawn drawn,
+                            Drawn next, DeviceFindings* findings) {
+  if (global_thread() == 0) findings[1] = {};
   DeviceComparison::OfThread found(findings->comparison);
-  const auto size = max(reference.size, max(vectors.x_size, 2 * guard));
+  const auto size = max(vectors.x_size, vectors.y_size);
   for (std::int64_t i = global_thread(); i < size; i += thread_count()) {
-    if (i < reference.size) reference.compare(i, expected, vectors.y + guard, found);
-    if (i < vectors.x_size && !same_bits(vectors.x[i], element<T>(x, i, vectors.x_size, not_a_number_byte))) {
-      findings->x_touched = 1;
+    if (i < vectors.x_size) {
+      if (!same_bits(vectors.x[i], element_of_x(vectors, drawn, i))) findings->x_touched = 1;
+      vectors.x[i] = element_of_x(vectors, next, i);
     }
-    if (i < 2 * guard) {
-      const auto at = i < guard ? i : vectors.y_size - 2 * guard + i;
-      if (!same_bits(vectors.y[at], of_bytes<T>(guard_byte))) findings->y_guards_touched = 1;
+    if (i >= vectors.y_size) continue;
+    if (is_guard_of_y(vectors, i)) {
+      if (!same_bits(vectors.y[i], of_bytes<T>(guard_byte))) findings->y_guards_touched = 1;
+    } else if (const auto at = reference.element_of(i - guard); at >= 0) {
+      reference.compare(at, i - guard, expected, vectors.y[i], found);
     }
+    vectors.y[i] = element_of_y(vectors, next, i);
   }
   found.finish();
 }
 
 }  // namespace
 
-Array<std::byte> make_looks(Place place) { return {most_looks * sizeof(DeviceFindings), place}; }
+// One more, which the last look clears.
+Array<std::byte> make_looks(Place place) { return {(most_looks + 1) * sizeof(DeviceFindings), place}; }
 
 template <class T>
-void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y,
-          Array<std::byte>& looks, std::size_t at) {
+void draw(const GuardedVectors<T>& vectors, const Drawn& drawn, Array<std::byte>& looks, std::size_t at) {
   const auto place = looks.place();
   const DeviceScope scope(place);
   const auto size = std::max(vectors.x_size, vectors.y_size);
-  draw_kernel<<<striding_grid(size), default_block, 0, InTurn(setup_stream(place))>>>(
-      vectors, x, y.value_or(RandomVector{}), y.has_value(), findings_at(looks, at));
+  draw_kernel<<<striding_grid(size), default_block, 0, InTurn(setup_stream(place))>>>(vectors, drawn,
+                                                                                      findings_at(looks, at));
   check_launch();
 }
 
 template <class T>
-void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const RandomVector& x,
-          Array<std::byte>& looks, std::size_t at) {
+void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const Drawn& drawn,
+          const Drawn& next, Array<std::byte>& looks, std::size_t at) {
   const auto place = looks.place();
   const DeviceScope scope(place);
   const ReferenceView view(reference);
   const auto launch = [&](const auto& expected) {
-    look_kernel<<<striding_grid(std::max(view.size, vectors.x_size)), default_block, 0, InTurn(setup_stream(place))>>>(
-        view, expected, vectors, x, findings_at(looks, at));
+    look_kernel<<<striding_grid(std::max(vectors.x_size, vectors.y_size)), default_block, 0,
+                  InTurn(setup_stream(place))>>>(view, expected, vectors, drawn, next, findings_at(looks, at));
   };
   if (scaled == nullptr) {
     launch(Unscaled{});
@@ -127,10 +145,9 @@ std::vector<Findings> found_by(const Array<std::byte>& looks, std::size_t count)
   return found;
 }
 
-#define AUTOSPMV_PROBE(T)                                                                               \
-  template void draw(const GuardedVectors<T>&, const RandomVector&, const std::optional<RandomVector>&, \
-                     Array<std::byte>&, std::size_t);                                                   \
-  template void look(const Reference&, const Scaled<T>*, const GuardedVectors<T>&, const RandomVector&, \
+#define AUTOSPMV_PROBE(T)                                                                                      \
+  template void draw(const GuardedVectors<T>&, const Drawn&, Array<std::byte>&, std::size_t);                  \
+  template void look(const Reference&, const Scaled<T>*, const GuardedVectors<T>&, const Drawn&, const Drawn&, \
                      Array<std::byte>&, std::size_t);
 AUTOSPMV_PROBE(float)
 AUTOSPMV_PROBE(double)

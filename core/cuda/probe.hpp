@@ -1,8 +1,7 @@
-// The CUDA side of core/verify/probe.hpp: one kernel before a product and one after it.
+// The CUDA side of core/verify/probe.hpp: one kernel before the first product and one after each.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "core/machine/array.hpp"
@@ -26,13 +25,12 @@ Array<std::byte> make_looks(Place place);
 
 /// Before the look `at`, which has found nothing yet.
 template <class T>
-void draw(const GuardedVectors<T>& vectors, const RandomVector& x, const std::optional<RandomVector>& y,
-          Array<std::byte>& looks, std::size_t at);
+void draw(const GuardedVectors<T>& vectors, const Drawn& drawn, Array<std::byte>& looks, std::size_t at);
 
-/// As Probe::look().
+/// As Probe::look(): what was drawn, and what is drawn next, before the look after it.
 template <class T>
-void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const RandomVector& x,
-          Array<std::byte>& looks, std::size_t at);
+void look(const Reference& reference, const Scaled<T>* scaled, const GuardedVectors<T>& vectors, const Drawn& drawn,
+          const Drawn& next, Array<std::byte>& looks, std::size_t at);
 
 /// What the first so many have found; waits for them.
 std::vector<Findings> found_by(const Array<std::byte>& looks, std::size_t count);

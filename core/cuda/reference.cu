@@ -25,12 +25,11 @@ struct ReferenceTask {
   const T* x;
   T beta;
   const T* y0;
-  double* product;
-  double* bound;
+  ReferenceArrays reference;
 
   __device__ LongRow row(std::int64_t i) const { return rows == nullptr ? any_row(row_ptr, i) : rows[i]; }
   __device__ void finish(const CompensatedSum& sum, std::int64_t i) const {
-    finish_row(sum, alpha, beta, y0, row(i), i, product, bound);
+    finish_row(sum, alpha, beta, y0, row(i), i, reference);
   }
 };
 
@@ -46,18 +45,37 @@ __device__ CompensatedSum sum_of_block(const CompensatedSum& own) {
   return partial[threadIdx.x];
 }
 
+// The sum of the products of every `step`-th nonzero from `first` on and before `last`.
+template <class T>
+__device__ CompensatedSum sum_of_every(int step, const CsrView<T>& matrix, const T* x, std::int64_t first,
+                                       std::int64_t last) {
+  // Loaded before the first is added: one after the other, each would take about a microsecond.
+  constexpr int at_once = 4;
+  CompensatedSum sum;
+  for (; first < last; first += at_once * step) {
+    T values[at_once];
+    T factors[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const auto k = first + i * step;
+      values[i] = k < last ? matrix.values[k] : T{0};
+      factors[i] = k < last ? x[matrix.col_idx[k]] : T{0};
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) sum.add_product(values[i], factors[i]);
+  }
+  return sum;
+}
+
 // The sum of the products of nonzeros [first, last), on the first thread of the block.
 template <class T>
 __device__ CompensatedSum sum_of_products(const CsrView<T>& matrix, const T* x, std::int64_t first, std::int64_t last) {
-  CompensatedSum sum;
-  for (std::int64_t k = first + threadIdx.x; k < last; k += blockDim.x) {
-    sum.add_product(matrix.values[k], x[matrix.col_idx[k]]);
-  }
-  return sum_of_block(sum);
+  return sum_of_block(sum_of_every(static_cast<int>(blockDim.x), matrix, x, first + threadIdx.x, last));
 }
 
-// Nonzeros that one thread adds up at most: each takes about a microsecond.
-constexpr std::int64_t most_of_a_thread = 256;
+// Nonzeros that one thread adds up at most, of a row of its own and of one that a warp or a block shares.
+constexpr std::int64_t most_alone = 32;
+constexpr std::int64_t most_of_a_thread = 128;
 // Blocks that share a longer row.
 constexpr int shares_of_a_row = default_block;
 
@@ -76,27 +94,31 @@ __device__ CompensatedSum sum_of_lanes(CompensatedSum sum, int lanes) {
   return sum;
 }
 
-// So many lanes a row, a power of two, for many short rows; rows that are too long for them are listed.
+// So many lanes a row, a power of two, for many short rows. The longer ones are the warp's, one after another; rows
+// that are too long for that are listed.
 template <class T, class Offset>
 __global__ void reference_of_short_rows_kernel(ReferenceTask<T, Offset> task, int lanes, std::int64_t* shared_rows,
                                                unsigned long long* count) {
   const auto i = global_thread() / lanes;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  CompensatedSum sum;
-  bool shared = false;
-  if (i < task.size) {
-    const auto row = task.row(i);
-    shared = row.length > most_of_a_thread * lanes;
-    for (auto k = row.first + lane; k < row.first + row.length && !shared; k += lanes) {
-      sum.add_product(task.matrix.values[k], task.x[task.matrix.col_idx[k]]);
+  const auto sum_of_row = [&](const LongRow& row, int step, int from) {
+    const auto first = row.first + from;
+    return sum_of_lanes(sum_of_every(step, task.matrix, task.x, first, row.first + row.length), step);
+  };
+  const auto row = i < task.size ? task.row(i) : LongRow{};
+  const bool is_long = row.length > most_alone * lanes;
+  const auto sum = sum_of_row(is_long ? LongRow{} : row, lanes, lane);
+  if (lane == 0 && i < task.size && !is_long) task.finish(sum, i);
+  const int lane_of_warp = static_cast<int>(threadIdx.x) % warp_size;
+  for (unsigned left = __ballot_sync(all_lanes, lane == 0 && is_long); left != 0; left &= left - 1) {
+    const auto at = __shfl_sync(all_lanes, i, __ffs(static_cast<int>(left)) - 1);
+    const auto long_row = task.row(at);
+    if (long_row.length > most_of_a_thread * warp_size) {
+      if (lane_of_warp == 0) shared_rows[atomicAdd(count, 1ULL)] = at;
+      continue;
     }
-  }
-  sum = sum_of_lanes(sum, lanes);
-  if (i >= task.size || lane > 0) return;
-  if (shared) {
-    shared_rows[atomicAdd(count, 1ULL)] = i;
-  } else {
-    task.finish(sum, i);
+    const auto sum_of_long = sum_of_row(long_row, warp_size, lane_of_warp);
+    if (lane_of_warp == 0) task.finish(sum_of_long, at);
   }
 }
 
@@ -136,8 +158,10 @@ __global__ void join_rows_kernel(ReferenceTask<T, Offset> task, const std::int64
 template <class T>
 __global__ void compare_kernel(ReferenceView reference, const T* y, DeviceComparison* result) {
   DeviceComparison::OfThread found(*result);
-  for (std::int64_t i = global_thread(); i < reference.size; i += thread_count())
-    reference.compare(i, Unscaled{}, y, found);
+  for (std::int64_t i = global_thread(); i < reference.size; i += thread_count()) {
+    const auto row = reference.rows == nullptr ? i : reference.rows[i];
+    reference.compare(i, row, Unscaled{}, y[row], found);
+  }
   found.finish();
 }
 
@@ -168,7 +192,7 @@ __global__ void largest_magnitude_kernel(const T* values, std::int64_t size, uns
     const double magnitude = fabs(static_cast<double>(values[k]));
     if (isfinite(magnitude) && magnitude > largest) largest = magnitude;
   }
-  atomic_max_of_warp(*largest_bits, largest);
+  atomic_max_of_block(*largest_bits, largest);
 }
 
 // A number on the device, 0 to begin with.
@@ -189,19 +213,17 @@ void reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, co
   const auto stream = setup_stream(place);
   constexpr std::int64_t nonzeros_of_a_lane = 4;
   const auto mean = matrix.nnz / matrix.rows;
-  const bool short_rows = rows.empty() && mean < 2 * warp_size;
+  const bool short_rows = rows.empty() && mean < most_alone * warp_size;
   const auto lanes =
       std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(mean / nonzeros_of_a_lane, 1, warp_size)));
-  const auto threads_of_row = short_rows ? static_cast<std::int64_t>(lanes) : default_block;
-  const auto most_of_a_row = most_of_a_thread * threads_of_row;
+  const auto most_of_a_row = most_of_a_thread * (short_rows ? warp_size : default_block);
   const bool may_share = longest > most_of_a_row;
   Array<std::int64_t> shared_rows(may_share ? static_cast<std::size_t>(matrix.nnz / most_of_a_row) : 0, place);
   auto count = may_share ? make_counter(place, stream) : Array<unsigned long long>();
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
-    const ReferenceTask task{
-        matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, reference.product.data(), reference.bound.data()};
+    const ReferenceTask task{matrix, row_ptr, rows.data(), size, alpha, x, beta, y0, ReferenceArrays(reference)};
     if (short_rows) {
-      reference_of_short_rows_kernel<<<grid_for(size * threads_of_row), default_block, 0, InTurn(stream)>>>(
+      reference_of_short_rows_kernel<<<grid_for(size * lanes), default_block, 0, InTurn(stream)>>>(
           task, static_cast<int>(lanes), shared_rows.data(), count.data());
     } else {
       const auto grid = static_cast<unsigned>(std::min<std::int64_t>(size, 1 << 20));

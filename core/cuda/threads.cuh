@@ -67,4 +67,19 @@ __device__ __forceinline__ V largest_of_warp(V number) {
   return choose_of_warp(number, [](V a, V b) { return max(a, b); });
 }
 
+/// What choose(a, b) leaves of the numbers of a block's threads, on the first of them. Were every warp to change one
+/// word of all by itself, a whole device would queue for it.
+template <class V, class Choose>
+__device__ __forceinline__ V choose_of_block(V number, const Choose& choose) {
+  __shared__ V of_warps[warp_size];
+  const unsigned warps = blockDim.x / warp_size;
+  const V of_warp = choose_of_warp(number, choose);
+  __syncthreads();  // those of the last call were read
+  if (threadIdx.x % warp_size == 0) of_warps[threadIdx.x / warp_size] = of_warp;
+  __syncthreads();
+  V of_block = of_warps[0];
+  for (unsigned warp = 1; warp < warps; ++warp) of_block = choose(of_block, of_warps[warp]);
+  return of_block;
+}
+
 }  // namespace autospmv::cuda

@@ -100,25 +100,36 @@ AUTOSPMV_HD LongRow any_row(const Offset* row_ptr, std::int64_t row) {
   return {row, row_ptr[row], row_ptr[row + 1] - row_ptr[row], 0};
 }
 
+/// Where a reference is written.
+struct ReferenceArrays {
+  double* product;
+  double* bound;
+  std::int64_t* rows;  ///< nullptr: of all rows
+
+  explicit ReferenceArrays(Reference& reference)
+      : product(reference.product.data()), bound(reference.bound.data()), rows(reference.rows.data()) {}
+};
+
 /// Writes element i of the reference: alpha (A x)_row + beta y0_row, and its bound. y0 is not read where beta is 0.
 template <class T>
 AUTOSPMV_HD void finish_row(const CompensatedSum& row_sum, T alpha, T beta, const T* y0, const LongRow& row,
-                            std::int64_t i, double* product, double* bound) {
+                            std::int64_t i, const ReferenceArrays& reference) {
+  if (reference.rows != nullptr) reference.rows[i] = row.row;
   const double added = beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(y0[row.row]);
-  bound[i] = bound_of<T>({row_sum, std::fabs(static_cast<double>(alpha)), std::fabs(added), row.repeats});
+  reference.bound[i] = bound_of<T>({row_sum, std::fabs(static_cast<double>(alpha)), std::fabs(added), row.repeats});
   if (row_sum.special != 0) {
-    product[i] = static_cast<double>(alpha) * row_sum.special + added;
+    reference.product[i] = static_cast<double>(alpha) * row_sum.special + added;
     return;
   }
   if (alpha == T{1} && beta == T{0}) {
-    product[i] = row_sum.value();
+    reference.product[i] = row_sum.value();
     return;
   }
   CompensatedSum total;
   if (beta != T{0}) total.add_product(beta, y0[row.row]);
   total.add_product(alpha, row_sum.sum);
   total.add_product(alpha, row_sum.error);
-  product[i] = total.value();
+  reference.product[i] = total.value();
 }
 
 /// What element i of a product must be, and how far from it a right one may be.

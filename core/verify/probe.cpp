@@ -44,42 +44,51 @@ Probe<T>::Probe(std::int64_t cols, std::int64_t rows, Place place)
   }
 }
 
+// On the host.
 template <class T>
-void Probe<T>::prepare(const RandomVector& x, const std::optional<RandomVector>& y) {
+void Probe<T>::draw(const Drawn& next) {
+  if (!drawn_ || drawn_->x != next.x) {
+    drawn_.reset();
+    fill_guards(x_, not_a_number_byte);
+    fill_random(x_.data() + probe_guard, size_within(x_), next.x, place_, {});
+  }
+  drawn_ = next;
+  fill_guards(y_, guard_byte);
+  if (next.has_y) {
+    fill_random(y(), size_within(y_), next.y, place_, {});
+  } else {
+    fill_bytes(y(), not_a_number_byte, static_cast<std::size_t>(size_within(y_)) * sizeof(T), place_, {});
+  }
+}
+
+template <class T>
+void Probe<T>::prepare(const Drawn& next) {
   if constexpr (built_with_cuda) {
     if (place_.backend == Backend::cuda) {
       const cuda::GuardedVectors<T> vectors{x_.data(), std::ssize(x_.span()), y_.data(), std::ssize(y_.span())};
-      cuda::draw(vectors, x, y, looks_, look_count_);
-      drawn_ = x;
+      cuda::draw(vectors, next, looks_, look_count_);
+      drawn_ = next;
       return;
     }
   }
-  if (drawn_ != x) {
-    drawn_.reset();
-    fill_guards(x_, not_a_number_byte);
-    fill_random(x_.data() + probe_guard, size_within(x_), x, place_, {});
-    drawn_ = x;
-  }
-  fill_guards(y_, guard_byte);
-  if (y) {
-    fill_random(this->y(), size_within(y_), *y, place_, {});
-  } else {
-    fill_bytes(this->y(), not_a_number_byte, static_cast<std::size_t>(size_within(y_)) * sizeof(T), place_, {});
-  }
+  draw(next);
 }
 
 template <class T>
 bool Probe<T>::x_intact() const {
-  return guards_are(x_, not_a_number_byte) && is_random(x(), size_within(x_), drawn_.value());
+  return guards_are(x_, not_a_number_byte) && is_random(x(), size_within(x_), drawn_.value().x);
 }
 
 template <class T>
-void Probe<T>::look(const Reference& reference, const Scaled<T>* scaled) {
+void Probe<T>::look(const Reference& reference, const Scaled<T>* scaled, const Drawn& next) {
   if constexpr (built_with_cuda) {
     if (place_.backend == Backend::cuda) {
       const cuda::GuardedVectors<T> vectors{x_.data(), std::ssize(x_.span()), y_.data(), std::ssize(y_.span())};
-      cuda::look(reference, scaled, vectors, drawn_.value(), looks_, look_count_++);
-      if (look_count_ == cuda::most_looks) read_looks();
+      cuda::look(reference, scaled, vectors, drawn_.value(), next, looks_, look_count_++);
+      drawn_ = next;
+      if (look_count_ < cuda::most_looks) return;
+      read_looks();
+      prepare(next);
       return;
     }
   }
@@ -87,6 +96,7 @@ void Probe<T>::look(const Reference& reference, const Scaled<T>* scaled) {
   const auto comparison = scaled != nullptr ? compare(reference, *scaled, y) : compare(reference, y, place_);
   found_.push_back({comparison, guards_are(y_, guard_byte), x_intact()});
   if (!found_.back().x_intact) drawn_.reset();
+  draw(next);
 }
 
 template <class T>

@@ -26,6 +26,13 @@ inline constexpr int not_a_number_byte = 0xff;
 /// Every byte of the guards of y.
 inline constexpr int guard_byte = 0xa5;
 
+/// What x and y are before a product.
+struct Drawn {
+  RandomVector x;
+  RandomVector y = {};
+  bool has_y = false;  ///< false: y is no numbers at all
+};
+
 /// x and y between guards: those of x are not numbers, for whoever reads them to show it, those of y a pattern that
 /// nobody writes. What they were is not kept beside them: to draw numbers again takes no longer than to read others.
 /// Everything happens on the setup stream.
@@ -34,11 +41,12 @@ class Probe {
  public:
   Probe(std::int64_t cols, std::int64_t rows, Place place);
 
-  /// Makes x those numbers, and y those, or where there are none, no numbers at all.
-  void prepare(const RandomVector& x, const std::optional<RandomVector>& y);
+  /// Before the first look since findings were taken.
+  void prepare(const Drawn& next);
 
-  /// At what was done since the last prepare(). With `scaled`, the reference is taken for that.
-  void look(const Reference& reference, const Scaled<T>* scaled = nullptr);
+  /// At what was done since the vectors were last prepared, as they are then for the next product: to a device both are
+  /// one. With `scaled`, the reference is taken for that.
+  void look(const Reference& reference, const Scaled<T>* scaled, const Drawn& next);
 
   /// What the looks since it was last asked have found, in their order; waits for them.
   [[nodiscard]] std::vector<Findings> take_findings();
@@ -48,12 +56,13 @@ class Probe {
 
  private:
   [[nodiscard]] bool x_intact() const;
+  void draw(const Drawn& next);
   void read_looks();
 
   Place place_;
   Array<T> x_;
   Array<T> y_;
-  std::optional<RandomVector> drawn_;  // what x is
+  std::optional<Drawn> drawn_;  // nothing where x is no longer what it was
   std::vector<Findings> found_;
   Array<std::byte> looks_;      // on a device
   std::size_t look_count_ = 0;  // those of them that are not among the found yet

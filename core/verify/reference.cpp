@@ -24,8 +24,7 @@ struct Task {
   T beta;
   const T* y0;
   const Array<LongRow>& rows;
-  double* product;
-  double* bound;
+  ReferenceArrays reference;
 };
 
 template <class T>
@@ -141,7 +140,7 @@ AUTOSPMV_INLINE std::array<CompensatedSum, lanes> sums_of_short_rows(const Task<
 template <class T>
 AUTOSPMV_INLINE void finish(const Task<T>& task, CompensatedSum sum, const LongRow& row, std::int64_t i) {
   if (!std::isfinite(sum.magnitude)) sum = sum_of(task, row.first, row.first + row.length);
-  finish_row(sum, task.alpha, task.beta, task.y0, row, i, task.product, task.bound);
+  finish_row(sum, task.alpha, task.beta, task.y0, row, i, task.reference);
 }
 
 template <class T, class Offset>
@@ -174,28 +173,20 @@ AUTOSPMV_MULTIPLY(double, std::int32_t)
 AUTOSPMV_MULTIPLY(double, std::int64_t)
 #undef AUTOSPMV_MULTIPLY
 
-Array<std::int64_t> numbers_of(const Array<LongRow>& rows, Place place) {
-  if (rows.empty()) return {};  // a device would be waited for
-  std::vector<std::int64_t> numbers;
-  numbers.reserve(rows.size());
-  for (const auto& row : rows.to_vector()) numbers.push_back(row.row);
-  return Array<std::int64_t>::copy_of(numbers, place);
-}
-
 }  // namespace
 
 template <class T>
 Reference reference_product(const CsrView<T>& matrix, T alpha, const T* x, T beta, const T* y0, Place place,
                             const Array<LongRow>& rows, [[maybe_unused]] std::int64_t longest) {
   const auto size = rows.empty() ? static_cast<std::size_t>(matrix.rows) : rows.size();
-  Reference reference{Array<double>(size, place), Array<double>(size, place), numbers_of(rows, place)};
+  Reference reference{Array<double>(size, place), Array<double>(size, place), Array<std::int64_t>(rows.size(), place)};
   if constexpr (built_with_cuda) {
     if (place.backend == Backend::cuda) {
       cuda::reference_product(matrix, alpha, x, beta, y0, reference, place, rows, longest);
       return reference;
     }
   }
-  const Task<T> task{matrix, alpha, x, beta, y0, rows, reference.product.data(), reference.bound.data()};
+  const Task<T> task{matrix, alpha, x, beta, y0, rows, ReferenceArrays(reference)};
   const auto work = static_cast<std::int64_t>(size);
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     parallel_region(work,

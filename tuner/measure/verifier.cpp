@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/machine/turns.hpp"
 #include "core/verify/long_rows.hpp"
@@ -53,9 +54,10 @@ std::string fault_of(const Findings& findings) {
 }  // namespace
 
 template <class T>
-Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest)
+Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest,
+                      std::optional<double> magnitude)
     : matrix_(matrix), place_(device), probe_(matrix.cols, matrix.rows, device), watch_(make_stopwatch(device)) {
-  const double largest = largest_magnitude(matrix.values, matrix.nnz, place_);
+  const double largest = magnitude ? *magnitude : largest_magnitude(matrix.values, matrix.nnz, place_);
   const double scale = std::ldexp(1.0, exponent_of_scale<T>(largest));
   // As large as a term.
   y_ = {seed, largest > 0 ? std::ldexp(scale, std::ilogb(largest)) : 1};
@@ -69,26 +71,20 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
     for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
       add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device, longest);
     }
+    probe_.prepare(drawn_for(checks_.front()));
   }
-  prepare(checks_.front().x, T{0});
 }
 
 template <class T>
 void Verifier<T>::add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows, std::int64_t longest) {
   Check check{x, scaled ? static_cast<T>(some_alpha) : T{1}, scaled ? static_cast<T>(some_beta) : T{0}, {}};
-  prepare(x, check.beta);
+  probe_.prepare(drawn_for(check));
   check.reference = reference_product(matrix_, check.alpha, this->x(), check.beta, y(), place_, rows, longest);
   checks_.push_back(std::move(check));
 }
 
 template <class T>
-void Verifier<T>::prepare(const RandomVector& x, T beta) {
-  probe_.prepare(x, beta == T{0} ? std::nullopt : std::optional(y_));
-}
-
-template <class T>
 void Verifier<T>::multiply(const Operator<T>& op, const Check& check) {
-  prepare(check.x, check.beta);
   const auto stream = setup_stream(place_);
   const bool timed = &check == &checks_.front();
   // From without: a product may hold what a caller's product by the same operator needs.
@@ -99,10 +95,10 @@ void Verifier<T>::multiply(const Operator<T>& op, const Check& check) {
 }
 
 template <class T>
-void Verifier<T>::look(const Check& check) {
-  if (check.reference) return probe_.look(*check.reference);
+void Verifier<T>::look(const Check& check, const Check& next) {
+  if (check.reference) return probe_.look(*check.reference, nullptr, drawn_for(next));
   const Scaled<T> scaled{check.alpha, check.beta, y_, matrix_.row_ptr};
-  probe_.look(checks_.front().reference.value(), &scaled);
+  probe_.look(checks_.front().reference.value(), &scaled, drawn_for(next));
 }
 
 // The first product of a kernel in a process loads it, which may take longer than any product: only a second one
@@ -118,9 +114,11 @@ bool Verifier<T>::is_slow(const Operator<T>& op, double limit) {
 template <class T>
 void Verifier<T>::begin(const Operator<T>& op) {
   (void)probe_.take_findings();  // of one that could not be launched
-  for (const auto& check : checks_) {
-    multiply(op, check);
-    look(check);
+  probe_.prepare(drawn_for(checks_.front()));
+  for (auto check = checks_.begin(); check != checks_.end(); ++check) {
+    const auto next = std::next(check);
+    multiply(op, *check);
+    look(*check, next == checks_.end() ? checks_.front() : *next);
   }
 }
 
@@ -138,7 +136,6 @@ void Verifier<T>::finish(const Operator<T>& op, Measurement& measurement, double
   if (measurement.outcome == Outcome::passed && watch_->seconds() > limit && is_slow(op, limit)) {
     measurement.warm = summarize({watch_->seconds()});
   }
-  prepare(checks_.front().x, T{0});
 }
 
 template class Verifier<float>;

@@ -38,8 +38,10 @@ template <class T>
 class Verifier {
  public:
   /// Draws the vectors and computes the reference products. The matrix lies in the device's memory and outlives the
-  /// verifier; its longest row has so many nonzeros, where that is known.
-  Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest = unknown_length);
+  /// verifier; its longest row has so many nonzeros, and its values are so large (see largest_magnitude()), where that
+  /// is known.
+  Verifier(const CsrView<T>& matrix, const Device& device, std::uint64_t seed, std::int64_t longest = unknown_length,
+           std::optional<double> magnitude = {});
 
   /// Multiplies on the setup stream and notes outcome, detail and worst error; complete when this returns. Where the
   /// first product took longer than `limit` seconds, it is computed once more: where that does too, its time is noted
@@ -68,9 +70,10 @@ class Verifier {
 
   /// With a reference of its own for those rows.
   void add_check(const RandomVector& x, bool scaled, const Array<LongRow>& rows, std::int64_t longest);
-  void prepare(const RandomVector& x, T beta);
+  /// What the vectors are before it.
+  [[nodiscard]] Drawn drawn_for(const Check& check) const { return {check.x, y_, check.beta != T{0}}; }
   void multiply(const Operator<T>& op, const Check& check);
-  void look(const Check& check);
+  void look(const Check& check, const Check& next);
   [[nodiscard]] bool is_slow(const Operator<T>& op, double limit);
 
   CsrView<T> matrix_;
