@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -74,6 +75,9 @@ struct Features {
   bool values_exact_in_float = false;  ///< all survive double -> float -> double bit for bit; false without nnz
   /// block_fill and slice_diagonals_mean were read from a sample of the rows, see feature_sample_nnz.
   bool sampled = false;
+
+  /// No feature, but told by who reads all values anyhow: the largest magnitude of the finite ones, 0 without any.
+  std::optional<double> largest_magnitude;
 };
 
 /// Above this many nonzeros, block_fill and slice_diagonals_mean are read from groups of rows, spaced evenly over the

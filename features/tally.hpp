@@ -48,6 +48,7 @@ struct Maxima {
   Count lower_bandwidth = 0;
   Count upper_bandwidth = 0;
   Count span = 0;
+  Count magnitude = 0;  ///< of a finite value: the bits of the double, which order like integers; counted on devices
 };
 
 struct Tally {

@@ -180,7 +180,7 @@ __device__ void count_slice_diagonals(const Pattern<Offset>& pattern, const RowS
 }
 
 /// Blocks of threads that count a sample: enough to fill the device.
-inline constexpr std::int64_t enough_blocks = 1024;
+inline constexpr std::int64_t enough_blocks = 528;
 
 inline unsigned blocks_for_sample(const RowSample& sample) {
   return static_cast<unsigned>(sample.taken *

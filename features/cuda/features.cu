@@ -1,5 +1,9 @@
 #include "features/cuda/features.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -83,21 +87,35 @@ __global__ void __launch_bounds__(default_block)
   block.add_to(*tally);
 }
 
-/// Waits for the stream.
-Tally fetch(Workspace& work) {
+/// What was counted, and the first long rows, which are mostly all.
+struct Found {
+  static constexpr std::size_t some = 512;
+
   Tally tally;
-  copy_bytes(&tally, work.tally(), sizeof(Tally), work.place(), work.stream());
+  std::array<std::int64_t, some> long_rows;
+};
+
+/// Waits for the stream.
+Found fetch(Workspace& work) {
+  Found found;
+  const auto bytes = sizeof(Tally) + std::min(work.most_long_rows(), Found::some) * sizeof(std::int64_t);
+  copy_bytes(&found, work.tally(), bytes, work.place(), work.stream());
   synchronize(work.place(), work.stream());
-  return tally;
+  return found;
 }
 
-std::vector<std::int64_t> fetch_long_rows(Workspace& work, Count count) {
-  std::vector<std::int64_t> lengths(count);
-  if (count == 0) return lengths;
-  copy_bytes(lengths.data(), work.long_rows(), count * sizeof(std::int64_t), work.place(), work.stream());
-  synchronize(work.place(), work.stream());
+std::vector<std::int64_t> all_long_rows(const Found& found, Workspace& work) {
+  std::vector<std::int64_t> lengths(found.tally.sums.long_rows);
+  std::copy_n(found.long_rows.begin(), std::min(lengths.size(), Found::some), lengths.begin());
+  if (lengths.size() > Found::some) {
+    copy_bytes(lengths.data() + Found::some, work.long_rows() + Found::some,
+               (lengths.size() - Found::some) * sizeof(std::int64_t), work.place(), work.stream());
+    synchronize(work.place(), work.stream());
+  }
   return lengths;
 }
+
+double largest_magnitude_of(const Tally& tally) { return std::bit_cast<double>(tally.maxima.magnitude); }
 
 template <class T, class Offset>
 Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
@@ -114,15 +132,17 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
                                    work.long_rows(), work.long_groups(), work.values(), work.tally()};
   read_matrix<<<roles.blocks(), default_block, 0, InTurn(work.stream())>>>(reading, roles);
   check_launch();
-  Tally tally = fetch(work);
-  if (tally.sums.descents > 0) {
+  auto found = fetch(work);
+  if (found.tally.sums.descents > 0) {
     read_unsorted(pattern, work);
-    tally = fetch(work);
-  } else if (tally.sums.long_groups > 0) {
+    found = fetch(work);
+  } else if (found.tally.sums.long_groups > 0) {
     count_long_groups(pattern, sample, Above::width, work);
-    tally = fetch(work);
+    found = fetch(work);
   }
-  return finish(tally, matrix.rows, matrix.cols, matrix.nnz, fetch_long_rows(work, tally.sums.long_rows));
+  auto features = finish(found.tally, matrix.rows, matrix.cols, matrix.nnz, all_long_rows(found, work));
+  features.largest_magnitude = largest_magnitude_of(found.tally);
+  return features;
 }
 
 }  // namespace
@@ -144,8 +164,8 @@ Features extract_row_features(const CsrView<T>& matrix, Place place) {
         pattern, work.long_rows(), work.tally());
   });
   check_launch();
-  const Tally tally = fetch(work);
-  return finish_rows(tally, matrix.rows, matrix.cols, matrix.nnz, fetch_long_rows(work, tally.sums.long_rows));
+  const auto found = fetch(work);
+  return finish_rows(found.tally, matrix.rows, matrix.cols, matrix.nnz, all_long_rows(found, work));
 }
 
 template <class T>
@@ -156,7 +176,10 @@ Features extract_value_features(const CsrView<T>& matrix, Place place) {
   read_values_alone<<<blocks_for_shares(matrix.nnz), default_block, 0, InTurn(work.stream())>>>(
       matrix.values, matrix.nnz, work.values(), work.tally());
   check_launch();
-  return finish(fetch(work), matrix.rows, matrix.cols, matrix.nnz, {});
+  const auto found = fetch(work);
+  auto features = finish(found.tally, matrix.rows, matrix.cols, matrix.nnz, {});
+  features.largest_magnitude = largest_magnitude_of(found.tally);
+  return features;
 }
 
 #define AUTOSPMV_EXTRACT(T)                                         \

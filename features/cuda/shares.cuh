@@ -12,7 +12,7 @@ namespace autospmv::cuda::reading {
 
 // Warps of a kernel that walks nonzeros, rows or values in shares: enough to fill any device of today, few enough that
 // what each block adds to the tally at its end does not count.
-inline constexpr std::int64_t max_warps = 1 << 14;
+inline constexpr std::int64_t max_warps = 1 << 12;
 // Nonzeros of a share below which a warp is not worth starting.
 inline constexpr std::int64_t least_share = 4 * warp_size;
 inline constexpr int block_warps = default_block / warp_size;

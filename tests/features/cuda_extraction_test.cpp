@@ -3,6 +3,7 @@
 
 #include "core/machine/array.hpp"
 #include "core/machine/device.hpp"
+#include "core/verify/magnitude.hpp"
 #include "features/features.hpp"
 #include "features/longest_row.hpp"
 #include "scenarios.hpp"
@@ -39,6 +40,8 @@ void expect_same(const HostCsr<T>& matrix, const std::vector<Offset>& offsets) {
   for (const auto& feature : feature_table()) {
     EXPECT_EQ(feature.read(device), feature.read(host)) << feature.name;
   }
+  if (matrix.nnz() == 0) return;
+  EXPECT_EQ(device.largest_magnitude, largest_magnitude(matrix.values.data(), matrix.nnz(), Place{}));
 }
 
 TYPED_TEST(CudaExtractionTest, RowsAloneAgreeWithHost) {

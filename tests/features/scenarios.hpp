@@ -139,6 +139,8 @@ void add_patterns(std::vector<Scenario<T>>& all) {
                    return sorted(random_columns(6, i, skewed_npr(i), 9000));
                  })});
   all.push_back({"long rows", matrix_of<T>(70, 5000, [](std::int64_t i) { return first_columns(i * 60); })});
+  all.push_back(
+      {"many long rows", matrix_of<T>(700, 1500, [](std::int64_t i) { return first_columns(1000 + i / 2); })});
   all.push_back({"unsorted and repeated", matrix_of<T>(1500, 700, [](std::int64_t i) {
                    return random_columns(8, i, random_below(9, i, 40), 700);
                  })});

@@ -339,6 +339,7 @@ void Online<T>::extract() {
   features_ = extract_features(task_.matrix->on(place_), device_);
   if (task_.key.value_type.empty()) task_.key.value_type = kind_of_values<T>(*features_);
   task_.described.features = record_of(*features_);
+  builder_.note_magnitude(features_->largest_magnitude);
 }
 
 template <class T>

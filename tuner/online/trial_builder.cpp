@@ -49,12 +49,14 @@ double TrialBuilder<T>::verify(const Operator<T>& op, Measurement& measurement,
 
 template <class T>
 std::shared_ptr<Verifier<T>> TrialBuilder<T>::verifier() {
+  std::optional<double> magnitude;
   {
     const std::scoped_lock lock(mutex_);
     if (verifier_) return verifier_;
+    magnitude = magnitude_;
   }
   auto made = std::make_shared<Verifier<T>>(matrix_->on(device_), device_, std::random_device{}(),
-                                            matrix_->longest_row().value_or(unknown_length));
+                                            matrix_->longest_row().value_or(unknown_length), magnitude);
   const std::scoped_lock lock(mutex_);
   verifier_ = made;
   return made;
@@ -64,6 +66,7 @@ template <class T>
 void TrialBuilder<T>::forget_references() {
   const std::scoped_lock lock(mutex_);
   verifier_.reset();
+  magnitude_.reset();
 }
 
 template class TrialBuilder<float>;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/matrix/matrix_data.hpp"
@@ -41,6 +42,12 @@ class TrialBuilder {
   /// Seconds that took, without the reference products and what was done meanwhile.
   double verify(const Operator<T>& op, Measurement& measurement, const std::function<void()>& meanwhile);
 
+  /// How large the values are, see largest_magnitude().
+  void note_magnitude(std::optional<double> magnitude) {
+    const std::scoped_lock lock(mutex_);
+    magnitude_ = magnitude;
+  }
+
   /// The values are others now, or nothing is tried any more. From any thread.
   void forget_references();
 
@@ -52,7 +59,9 @@ class TrialBuilder {
   FormatLookup<T> formats_;
   std::unique_ptr<FirstLaunch> launch_;  // of what was built last
   std::mutex mutex_;
-  std::shared_ptr<Verifier<T>> verifier_;  // guarded by mutex_; nullptr where the values have changed
+  // Guarded by mutex_; none where the values have changed.
+  std::shared_ptr<Verifier<T>> verifier_;
+  std::optional<double> magnitude_;
 };
 
 extern template class TrialBuilder<float>;
