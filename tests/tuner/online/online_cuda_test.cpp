@@ -70,6 +70,24 @@ class OnlineOnDevice : public ::testing::Test {
 
 const auto patience = std::chrono::minutes(5);
 
+// A stream that stands still until it is told to go on, though not for good: a kernel that is launched for the first
+// time may have to be loaded, which may wait for all streams, and some tools wait for every launch. To be told, and its
+// stream waited for, before it goes.
+class StandingStill {
+ public:
+  explicit StandingStill(cudaStream_t stream) { cuda::check(cudaLaunchHostFunc(stream, stand, this)); }
+  void go_on() { over_ = true; }
+
+ private:
+  static void stand(void* of) {
+    const auto& one = *static_cast<StandingStill*>(of);
+    while (!one.over_.load() && std::chrono::steady_clock::now() < one.end_) std::this_thread::yield();
+  }
+
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  std::atomic<bool> over_{false};
+};
+
 // Far ahead of the device, as an iterative solver would be.
 TEST_F(OnlineOnDevice, IsRightInManyStreams) {
   const DeviceScope scope(device_);
@@ -106,11 +124,7 @@ TEST_F(OnlineOnDevice, WaitsOnceForAStreamThatStandsStill) {
   cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   multiply(y, stream);
   cuda::check(cudaStreamSynchronize(stream));
-  std::atomic<bool> goes_on{false};
-  const auto stand_still = [](void* until) {
-    while (!static_cast<std::atomic<bool>*>(until)->load()) std::this_thread::yield();
-  };
-  cuda::check(cudaLaunchHostFunc(stream, stand_still, &goes_on));
+  StandingStill standing(stream);
   constexpr int products = 100;  // as many as a stream takes that stands still
   int long_waits = 0;
   for (int i = 0; i < products; ++i) {
@@ -118,7 +132,7 @@ TEST_F(OnlineOnDevice, WaitsOnceForAStreamThatStandsStill) {
     multiply(y, stream);
     if (std::chrono::steady_clock::now() - begun > std::chrono::milliseconds(40)) ++long_waits;
   }
-  goes_on = true;
+  standing.go_on();
   EXPECT_TRUE(is_right(y, stream));
   EXPECT_LT(long_waits, products / 10);
   cuda::check(cudaStreamDestroy(stream));
@@ -136,16 +150,7 @@ TEST_F(OnlineOnDevice, ItsFirstProductMayRunLast) {
   cudaStream_t stream = nullptr;
   cuda::check(cudaStreamCreateWithFlags(&late, cudaStreamNonBlocking));
   cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  // Not for good: a kernel that is launched for the first time may have to be loaded, which may wait for all streams.
-  struct Pause {
-    std::chrono::steady_clock::time_point end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    std::atomic<bool> over{false};
-  } pause;
-  const auto stand_still = [](void* of) {
-    const auto& one = *static_cast<Pause*>(of);
-    while (!one.over.load() && std::chrono::steady_clock::now() < one.end) std::this_thread::yield();
-  };
-  cuda::check(cudaLaunchHostFunc(late, stand_still, &pause));
+  StandingStill standing(late);
   multiply(first, late);
   const auto plan = plan_for(*matrix_, *context_);
   EXPECT_GT(plan->bytes(), 0);
@@ -157,7 +162,7 @@ TEST_F(OnlineOnDevice, ItsFirstProductMayRunLast) {
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_TRUE(plan->settled());
-  pause.over = true;
+  standing.go_on();
   EXPECT_TRUE(is_right(first, late));
   EXPECT_TRUE(is_right(y, stream));
   cuda::check(cudaStreamDestroy(late));
