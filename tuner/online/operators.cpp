@@ -434,6 +434,9 @@ template <class T>
 void Operators<T>::collect() {
   note_slowing();
   if (on_trial_ == nullptr) return;
+  const auto is_idle = [](const TimedCall& call) { return call.state == TimedCall::State::idle; };
+  // What the best takes decides nothing before all are there.
+  if (on_trial_ == best_ && std::any_of(calls_.begin(), calls_.end(), is_idle)) return;
   for (auto& call : calls_) {
     if (call.state != TimedCall::State::running) continue;
     // Those after it have hardly ended earlier, and each question costs time.

@@ -40,8 +40,8 @@ class Operators {
   static constexpr int timed_calls = 7;
   /// On a device, where to time a product takes a third of a small one: so many of the first are not timed, then so
   /// many are.
-  static constexpr int untimed_calls = 5;
-  static constexpr int first_timed_calls = 4;
+  static constexpr int untimed_calls = 6;
+  static constexpr int first_timed_calls = 3;
 
   /// `wake`, called with a lock held, starts the next step of the tuning: it is due, or the trial has ended. Takes the
   /// operator only where nothing is thrown.
