@@ -94,6 +94,7 @@ struct Found {
   Tally tally;
   std::array<std::int64_t, some> long_rows;
 };
+static_assert(offsetof(Found, long_rows) == sizeof(Tally));
 
 /// Waits for the stream.
 Found fetch(Workspace& work) {
