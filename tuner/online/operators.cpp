@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "core/error.hpp"
@@ -24,8 +25,8 @@ class Operators<T>::Product : Uncopied {
     if (operators.untimed_ > 0) {
       --operators.untimed_;
     } else if (operators.on_trial_ != nullptr) {
-      const auto idle = std::find_if(operators.calls_.begin(), operators.calls_.end(),
-                                     [](const TimedCall& call) { return call.state == TimedCall::State::idle; });
+      const auto idle =
+          std::find_if(operators.calls_.begin(), operators.calls_.end(), std::mem_fn(&TimedCall::is_idle));
       if (idle != operators.calls_.end()) {
         call_ = &*idle;
         call_->state = TimedCall::State::launching;
@@ -84,7 +85,7 @@ class Operators<T>::Product : Uncopied {
     constexpr int one_in = 8;
     auto& beside = operators_.beside_;
     if (operators_.unwatched_ == 0) operators_.unwatched_since_ = Clock::now();
-    if (++operators_.unwatched_ % one_in != 0 || beside.watch == nullptr || beside.state != TimedCall::State::idle) {
+    if (++operators_.unwatched_ % one_in != 0 || beside.watch == nullptr || !beside.is_idle()) {
       return;
     }
     beside.state = TimedCall::State::launching;
@@ -434,9 +435,8 @@ template <class T>
 void Operators<T>::collect() {
   note_slowing();
   if (on_trial_ == nullptr) return;
-  const auto is_idle = [](const TimedCall& call) { return call.state == TimedCall::State::idle; };
   // What the best takes decides nothing before all are there.
-  if (on_trial_ == best_ && std::any_of(calls_.begin(), calls_.end(), is_idle)) return;
+  if (on_trial_ == best_ && std::any_of(calls_.begin(), calls_.end(), std::mem_fn(&TimedCall::is_idle))) return;
   for (auto& call : calls_) {
     if (call.state != TimedCall::State::running) continue;
     // Those after it have hardly ended earlier, and each question costs time.
@@ -489,7 +489,7 @@ bool Operators<T>::is_too_slow() const {
 template <class T>
 void Operators<T>::skip_idle_calls() {
   for (auto& call : calls_) {
-    if (call.state == TimedCall::State::idle) call.skip();
+    if (call.is_idle()) call.skip();
   }
 }
 

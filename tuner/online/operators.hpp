@@ -139,6 +139,7 @@ class Operators {
     State state = State::idle;
     double seconds = 0;  // 0: skipped
 
+    [[nodiscard]] bool is_idle() const { return state == State::idle; }
     void skip() {
       state = State::done;
       seconds = 0;
