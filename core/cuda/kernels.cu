@@ -62,8 +62,8 @@ __global__ void check_offsets_kernel(const Offset* row_ptr, std::int64_t rows, s
     }
     own = max(own, static_cast<std::int64_t>(row_ptr[i + 1] - row_ptr[i]));
   }
-  own = largest_of_warp(own);
-  if (threadIdx.x % warp_size == 0 && own > 0) atomicMax(longest, static_cast<unsigned long long>(own));
+  own = choose_of_block(own, [](auto a, auto b) { return max(a, b); });
+  if (threadIdx.x == 0) atomicMax(longest, static_cast<unsigned long long>(own));
 }
 
 __global__ void check_columns_kernel(const std::int32_t* col_idx, std::int64_t nnz, std::int64_t cols,

@@ -61,12 +61,6 @@ __device__ __forceinline__ V least_of_warp(V number) {
   }
 }
 
-/// The largest of them.
-template <std::integral V>
-__device__ __forceinline__ V largest_of_warp(V number) {
-  return choose_of_warp(number, [](V a, V b) { return max(a, b); });
-}
-
 /// What choose(a, b) leaves of the numbers of a block's threads, on the first of them. Were every warp to change one
 /// word of all by itself, a whole device would queue for it.
 template <class V, class Choose>

@@ -116,7 +116,13 @@ std::vector<std::int64_t> all_long_rows(const Found& found, Workspace& work) {
   return lengths;
 }
 
-double largest_magnitude_of(const Tally& tally) { return std::bit_cast<double>(tally.maxima.magnitude); }
+/// The features of a matrix whose values were read.
+template <class T>
+Features finish_with_values(const Tally& tally, const CsrView<T>& matrix, std::vector<std::int64_t> long_rows) {
+  auto features = finish(tally, matrix.rows, matrix.cols, matrix.nnz, std::move(long_rows));
+  features.largest_magnitude = std::bit_cast<double>(tally.maxima.magnitude);
+  return features;
+}
 
 template <class T, class Offset>
 Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
@@ -141,9 +147,7 @@ Features extract(const CsrView<T>& matrix, const Offset* row_ptr, Place place) {
     count_long_groups(pattern, sample, Above::width, work);
     found = fetch(work);
   }
-  auto features = finish(found.tally, matrix.rows, matrix.cols, matrix.nnz, all_long_rows(found, work));
-  features.largest_magnitude = largest_magnitude_of(found.tally);
-  return features;
+  return finish_with_values(found.tally, matrix, all_long_rows(found, work));
 }
 
 }  // namespace
@@ -177,10 +181,7 @@ Features extract_value_features(const CsrView<T>& matrix, Place place) {
   read_values_alone<<<blocks_for_shares(matrix.nnz), default_block, 0, InTurn(work.stream())>>>(
       matrix.values, matrix.nnz, work.values(), work.tally());
   check_launch();
-  const auto found = fetch(work);
-  auto features = finish(found.tally, matrix.rows, matrix.cols, matrix.nnz, {});
-  features.largest_magnitude = largest_magnitude_of(found.tally);
-  return features;
+  return finish_with_values(fetch(work).tally, matrix, {});
 }
 
 #define AUTOSPMV_EXTRACT(T)                                         \

@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(default_block)
   for (auto i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows; i += stride) {
     mine = max(mine, static_cast<Count>(row_ptr[i + 1] - row_ptr[i]));
   }
-  mine = cuda::largest_of_warp(mine);
-  if (threadIdx.x % warp_size == 0 && mine > 0) atomicMax(longest, mine);
+  mine = choose_of_block(mine, [](Count a, Count b) { return max(a, b); });
+  if (threadIdx.x == 0) atomicMax(longest, mine);
 }
 
 }  // namespace
