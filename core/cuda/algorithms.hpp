@@ -1,4 +1,4 @@
-// Scans, sorts and reductions on the device, compiled once here so that a format's kernels compile fast, in a file for
+// Scans, sorts and selections on the device, compiled once here so that a format's kernels compile fast, in a file for
 // each: CUDA loads all kernels of a file before the first of them runs. All run in the order of the stream and take
 // their scratch memory from the pool.
 #pragma once
@@ -17,9 +17,6 @@ void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream 
 /// Counts, and room for one more number after the last, `size` of them in all, become offsets: each the sum of the
 /// counts before it. Returns the sum of all, which may exceed 32 bits; waits for the stream.
 std::int64_t offsets_from_counts(std::int32_t* counts, std::int64_t size, Place place, Stream stream);
-
-/// The sum of 32-bit integers that may exceed 32 bits; waits for the stream.
-std::int64_t sum_wide(const std::int32_t* in, std::int64_t size, Place place, Stream stream);
 
 /// Sorts the pairs by key, stably; only the lowest `key_bits` bits of the keys count.
 template <class K, class V>

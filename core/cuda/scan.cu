@@ -1,5 +1,7 @@
+#include <thrust/iterator/tabulate_output_iterator.h>
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
@@ -41,6 +43,18 @@ __global__ void __launch_bounds__(block_scan_threads)
   }
 }
 
+// Where the sums go that are made in 64 bits.
+struct ToOffsets {
+  std::int32_t* offsets;
+  std::int64_t* last_sum;
+  std::int64_t last;
+
+  __device__ void operator()(std::int64_t i, std::int64_t sum) const {
+    offsets[i] = static_cast<std::int32_t>(sum);
+    if (i == last) *last_sum = sum;
+  }
+};
+
 }  // namespace
 
 template <class V>
@@ -55,15 +69,18 @@ void exclusive_scan(const V* in, V* out, std::int64_t size, Place place, Stream 
 }
 
 std::int64_t offsets_from_counts(std::int32_t* counts, std::int64_t size, Place place, Stream stream) {
-  if (size > most_of_block_scan) {
-    // Summed in 64 bits first: the offsets themselves could overflow without a sign of it.
-    const auto sum = sum_wide(counts, size - 1, place, stream);
-    exclusive_scan(counts, counts, size, place, stream);
-    return sum;
-  }
+  // In 64 bits: the offsets themselves could overflow without a sign of it.
   Array<std::int64_t> sum(1, place);
-  block_scan_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(counts, counts, size, sum.data());
-  check_launch();
+  if (size <= most_of_block_scan) {
+    block_scan_kernel<<<1, block_scan_threads, 0, InTurn(stream)>>>(counts, counts, size, sum.data());
+    check_launch();
+  } else {
+    const auto to = thrust::make_tabulate_output_iterator(ToOffsets{counts, sum.data(), size - 1});
+    with_scratch(place, [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveScan(scratch, bytes, counts, to, ::cuda::std::plus<>{}, std::int64_t{0}, size,
+                                            stream.handle);
+    });
+  }
   return read(sum.data(), stream);
 }
 

@@ -358,14 +358,8 @@ Result<BlockPattern> find_blocks_of(Rows<Offset> matrix, Place place, Stream str
     faults = list_blocks(matrix, block_rows, pattern.block_ptr, found, stream);
   }
   if ((faults & duplicates) != 0) return refuse_duplicates();
-  // One more than there are block rows, for the total of the scan.
-  fill_bytes(counts + block_rows, 0, sizeof(std::int32_t), place, stream);
-  // There are no more blocks than nonzeros.
-  if (matrix.nnz > most_blocks && cuda::sum_wide(counts, size, place, stream) > most_blocks) {
-    return refuse_block_count();
-  }
-  cuda::exclusive_scan(counts, counts, size, place, stream);
-  const auto blocks = cuda::read(static_cast<const std::int32_t*>(counts) + block_rows, stream);
+  const auto blocks = cuda::offsets_from_counts(counts, size, place, stream);
+  if (blocks > most_blocks) return refuse_block_count();
   pattern.block_columns = Array<std::int32_t>(static_cast<std::size_t>(blocks), place);
   gather_blocks_kernel<<<cuda::grid_for(block_rows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
       matrix, block_rows, counts, found.data(), pattern.block_columns.data());
