@@ -141,7 +141,7 @@ AUTOSPMV_HD constexpr std::uint64_t bits_of(T value) {
 }
 
 template <class T>
-T value_of_bits(std::uint64_t bits) {
+AUTOSPMV_HD constexpr T value_of_bits(std::uint64_t bits) {
   if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
     return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
   } else {

@@ -14,16 +14,12 @@ struct DistinctValues {
   bool zero = false;  ///< whether +0.0 is among them
 };
 
-/// Sorted by pattern from +0.0 on; empty where there are too many.
-template <class T>
-std::vector<T> dictionary_of(DistinctValues distinct);
-
 // Each encoder returns whether every slot came through.
 namespace host {
 template <class T>
 DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns);
 bool narrow(std::span<const double> values, Array<float>& narrowed);
-/// `table` holds the dictionary, of `entries` values from +0.0 on; every value is in it.
+/// The dictionary is sorted by pattern from +0.0 on; every value is in it.
 template <class T>
 void index(std::span<const T> values, const std::vector<T>& dictionary, Array<std::uint8_t>& indices);
 }  // namespace host
@@ -32,10 +28,17 @@ namespace cuda_steps {
 template <class T>
 DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream);
 bool narrow(std::span<const double> values, Array<float>& narrowed, Stream stream);
-/// `table` is the dictionary, of `entries` values, in the memory of the device.
+/// In the memory of the device; nobody waits for it.
 template <class T>
-void index(std::span<const T> values, const Array<T>& table, std::size_t entries, Array<std::uint8_t>& indices,
-           Stream stream);
+struct Dictionary {
+  Array<T> table;               ///< sorted by pattern from +0.0 on; behind that, room for other values
+  Array<std::int32_t> entries;  ///< how many it has; 0 where there are too many values
+};
+template <class T>
+Dictionary<T> make_dictionary(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream);
+/// Of values that are all in it, if it has any.
+template <class T>
+bool index(std::span<const T> values, const Dictionary<T>& dictionary, Array<std::uint8_t>& indices, Stream stream);
 template <class Distance>
 bool shorten(const Array<std::int32_t>& columns, const SlotUnits& units, Array<Distance>& distances,
              Array<std::int32_t>& bases, Stream stream);

@@ -57,6 +57,9 @@ void index(std::span<const T> values, const std::vector<T>& dictionary, Array<st
 
 }  // namespace host
 
+namespace {
+
+// Sorted by pattern from +0.0 on; empty where there are too many.
 template <class T>
 std::vector<T> dictionary_of(DistinctValues distinct) {
   if (distinct.too_many || distinct.patterns.size() > static_cast<std::size_t>(largest_dictionary)) return {};
@@ -65,8 +68,6 @@ std::vector<T> dictionary_of(DistinctValues distinct) {
   for (const auto pattern : distinct.patterns) dictionary.push_back(value_of_bits<T>(pattern));
   return dictionary;
 }
-
-namespace {
 
 // Values that lie at a place, those of slots whose column is negative left out.
 template <class T>
@@ -102,21 +103,27 @@ bool encode_constant(EncodedValues<T>& encoded, const Slots<T>& slots, Stream st
 }
 
 template <class T>
-bool encode_dictionary(EncodedValues<T>& encoded, const Slots<T>& slots, Stream stream) {
-  auto dictionary = dictionary_of<T>(distinct_values(slots, stream));
+bool encode_dictionary_on_host(EncodedValues<T>& encoded, const Slots<T>& slots) {
+  auto dictionary = dictionary_of<T>(host::distinct_values(slots.values, slots.columns));
   if (dictionary.empty()) return false;
-  const auto entries = dictionary.size();
-  encoded.indices = Array<std::uint8_t>(slots.values.size(), slots.place);
-  if (slots.place.backend == Backend::host) host::index(slots.values, dictionary, encoded.indices);
+  host::index(slots.values, dictionary, encoded.indices);
   // Other values may need more of them, in the same place.
   dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
-  store(encoded.table, dictionary, slots.place, stream);
-  if constexpr (built_with_cuda) {
-    if (slots.place.backend == Backend::cuda) {
-      cuda_steps::index(slots.values, encoded.table, entries, encoded.indices, stream);
-    }
-  }
+  store(encoded.table, dictionary, slots.place, {});
   return true;
+}
+
+template <class T>
+bool encode_dictionary(EncodedValues<T>& encoded, const Slots<T>& slots, [[maybe_unused]] Stream stream) {
+  encoded.indices = Array<std::uint8_t>(slots.values.size(), slots.place);
+  return on_backend(
+      slots.place, [&] { return encode_dictionary_on_host(encoded, slots); },
+      [&] {
+        auto dictionary = cuda_steps::make_dictionary(slots.values, slots.columns, slots.place, stream);
+        const bool fits = cuda_steps::index(slots.values, dictionary, encoded.indices, stream);
+        encoded.table = std::move(dictionary.table);
+        return fits;
+      });
 }
 
 bool encode_narrow(EncodedValues<double>& encoded, const Slots<double>& slots, [[maybe_unused]] Stream stream) {
@@ -247,7 +254,6 @@ bool encode(EncodedColumns& encoded, Array<std::int32_t> columns, int bits, cons
 }
 
 #define AUTOSPMV_ENCODING(T)                                                                \
-  template std::vector<T> dictionary_of(DistinctValues);                                    \
   template bool encode_values_of(const CsrView<T>&, EncodedValues<T>&, int, Place, Stream); \
   template bool encode(EncodedValues<T>&, Array<T>, int, const std::int32_t*, Stream);      \
   template bool encode_one_value(EncodedValues<T>&, const CsrView<T>&);                     \

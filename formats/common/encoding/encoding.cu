@@ -18,10 +18,26 @@ namespace {
 using cuda::default_block;
 using cuda::warp_size;
 
-// Enough to fill the device; every thread takes many slots, so that what a block does once hardly counts.
-unsigned grid_for_slots(std::int64_t slots) { return cuda::grid_for(std::min<std::int64_t>(slots, 1 << 20)); }
+// Enough to fill any device of today; every thread takes many slots, so that what a block does once hardly counts.
+unsigned grid_for_slots(std::int64_t slots) { return cuda::grid_for(std::min<std::int64_t>(slots, 1 << 18)); }
 
-__device__ std::int64_t slot_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+// Calls body(slot) for every slot, by all threads of the grid, of each thread several at once: their loads do not wait
+// for each other. It ends early once a body returns false.
+template <class Load, class Body>
+__device__ void for_each_slot(std::int64_t slots, const Load& load, const Body& body) {
+  constexpr int at_once = 4;
+  const auto stride = cuda::thread_count();
+  bool going_on = true;
+  for (auto first = cuda::global_thread(); first < slots && going_on; first += at_once * stride) {
+    decltype(load(first)) loaded[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) loaded[i] = load(min(first + i * stride, slots - 1));
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (going_on && first + i * stride < slots) going_on = body(first + i * stride, loaded[i]);
+    }
+  }
+}
 
 struct Distinct {
   Count table[value_slots];
@@ -32,26 +48,52 @@ struct Distinct {
 template <class T>
 __global__ void __launch_bounds__(default_block)
     distinct_kernel(const T* values, const std::int32_t* columns, std::int64_t slots, Distinct* distinct) {
+  struct Slot {
+    T value;
+    bool stored;
+  };
   __shared__ cuda::BlockValueTable table;
   table.clear();
   bool zero = false;
-  bool counting = true;
-  for (auto slot = cuda::global_thread(); slot < slots && counting; slot += slot_stride()) {
-    if (columns != nullptr && columns[slot] < 0) continue;
-    const Count bits = bits_of(values[slot]);
-    if (bits == 0) {
-      zero = true;
-    } else {
-      counting = table.insert(bits);
-    }
-  }
+  const auto load = [&](std::int64_t slot) { return Slot{values[slot], columns == nullptr || columns[slot] >= 0}; };
+  for_each_slot(slots, load, [&](std::int64_t /*slot*/, const Slot& slot) {
+    const Count bits = bits_of(slot.value);
+    if (!slot.stored) return true;
+    if (bits != 0) return table.insert(bits);
+    zero = true;
+    return true;
+  });
   if (zero) distinct->zero = 1;
   table.merge_into(distinct->table, &distinct->count);
 }
 
+// A thread a slot of the table of values: a value's place is how many others are less.
+template <class T>
+__global__ void __launch_bounds__(value_slots)
+    dictionary_kernel(const Distinct* distinct, T* dictionary, std::int32_t* entries) {
+  __shared__ Count patterns[largest_dictionary];
+  __shared__ int found;
+  const auto slot = threadIdx.x;
+  const auto mine = distinct->table[slot];
+  const bool fits = distinct->count <= largest_dictionary;
+  if (slot == 0) {
+    found = 0;
+    *entries = fits ? static_cast<std::int32_t>(distinct->count) + 1 : 0;
+  }
+  if (slot <= largest_dictionary) dictionary[slot] = T{0};
+  if (!fits) return;
+  __syncthreads();
+  if (mine != 0) patterns[atomicAdd(&found, 1)] = mine;
+  __syncthreads();
+  if (mine == 0) return;
+  int less = 0;
+  for (int i = 0; i < found; ++i) less += patterns[i] < mine ? 1 : 0;
+  dictionary[1 + less] = value_of_bits<T>(mine);
+}
+
 __global__ void narrow_kernel(const double* values, std::int64_t slots, float* narrowed, std::int32_t* lossy) {
   bool exact = true;
-  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
+  for (auto slot = cuda::global_thread(); slot < slots; slot += cuda::thread_count()) {
     exact = exact && survives_float(values[slot]);
     narrowed[slot] = static_cast<float>(values[slot]);
   }
@@ -60,16 +102,19 @@ __global__ void narrow_kernel(const double* values, std::int64_t slots, float* n
 
 // Values are looked up in the sorted dictionary; index 0 is +0.0, whose pattern is the smallest.
 template <class T>
-__global__ void __launch_bounds__(default_block)
-    index_kernel(const T* values, std::int64_t slots, const T* dictionary, int entries, std::uint8_t* indices) {
+__global__ void __launch_bounds__(default_block) index_kernel(const T* values, std::int64_t slots, const T* dictionary,
+                                                              const std::int32_t* entries, std::uint8_t* indices) {
   __shared__ Count patterns[largest_dictionary + 1];
-  for (int i = static_cast<int>(threadIdx.x); i < entries; i += default_block) patterns[i] = bits_of(dictionary[i]);
+  const int count = *entries;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += default_block) patterns[i] = bits_of(dictionary[i]);
   __syncthreads();
-  for (auto slot = cuda::global_thread(); slot < slots; slot += slot_stride()) {
-    const Count bits = bits_of(values[slot]);
-    const int at = partition_point(0, entries - 1, [&](int entry) { return patterns[entry] < bits; });
+  const auto load = [&](std::int64_t slot) { return values[slot]; };
+  for_each_slot(slots, load, [&](std::int64_t slot, T value) {
+    const Count bits = bits_of(value);
+    const int at = partition_point(0, count - 1, [&](int entry) { return patterns[entry] < bits; });
     indices[slot] = static_cast<std::uint8_t>(at);
-  }
+    return true;
+  });
 }
 
 // blockDim.x threads a unit, a part of a warp, a warp or several: once for its smallest column, once to write.
@@ -199,16 +244,22 @@ Array<std::int32_t> cleared_flag(Place place, Stream stream) {
   return flag;
 }
 
-}  // namespace
-
 template <class T>
-DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream) {
+Array<Distinct> count_distinct(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream) {
   Array<Distinct> counted(1, place);
   fill_bytes(counted.data(), 0, sizeof(Distinct), place, stream);
   const auto slots = static_cast<std::int64_t>(values.size());
   distinct_kernel<<<grid_for_slots(slots), default_block, 0, cuda::InTurn(stream)>>>(values.data(), columns, slots,
                                                                                      counted.data());
   cuda::check_launch();
+  return counted;
+}
+
+}  // namespace
+
+template <class T>
+DistinctValues distinct_values(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream) {
+  const auto counted = count_distinct(values, columns, place, stream);
   Distinct distinct;
   copy_bytes(&distinct, counted.data(), sizeof distinct, place, stream);
   synchronize(place, stream);
@@ -221,6 +272,17 @@ DistinctValues distinct_values(std::span<const T> values, const std::int32_t* co
   return result;
 }
 
+template <class T>
+Dictionary<T> make_dictionary(std::span<const T> values, const std::int32_t* columns, Place place, Stream stream) {
+  const auto counted = count_distinct(values, columns, place, stream);
+  Dictionary<T> dictionary{Array<T>(static_cast<std::size_t>(largest_dictionary) + 1, place),
+                           Array<std::int32_t>(1, place)};
+  dictionary_kernel<<<1, value_slots, 0, cuda::InTurn(stream)>>>(counted.data(), dictionary.table.data(),
+                                                                 dictionary.entries.data());
+  cuda::check_launch();
+  return dictionary;
+}
+
 bool narrow(std::span<const double> values, Array<float>& narrowed, Stream stream) {
   auto lossy = cleared_flag(narrowed.place(), stream);
   const auto slots = static_cast<std::int64_t>(values.size());
@@ -231,12 +293,12 @@ bool narrow(std::span<const double> values, Array<float>& narrowed, Stream strea
 }
 
 template <class T>
-void index(std::span<const T> values, const Array<T>& table, std::size_t entries, Array<std::uint8_t>& indices,
-           Stream stream) {
+bool index(std::span<const T> values, const Dictionary<T>& dictionary, Array<std::uint8_t>& indices, Stream stream) {
   const auto slots = static_cast<std::int64_t>(values.size());
   index_kernel<<<grid_for_slots(slots), default_block, 0, cuda::InTurn(stream)>>>(
-      values.data(), slots, table.data(), static_cast<int>(entries), indices.data());
+      values.data(), slots, dictionary.table.data(), dictionary.entries.data(), indices.data());
   cuda::check_launch();
+  return cuda::read(dictionary.entries.data(), stream) > 0;
 }
 
 template <class Distance>
@@ -282,8 +344,10 @@ bool store_by_chunk(const Array<std::int32_t>& columns, Array<ChunkHead>& heads,
 
 template DistinctValues distinct_values(std::span<const float>, const std::int32_t*, Place, Stream);
 template DistinctValues distinct_values(std::span<const double>, const std::int32_t*, Place, Stream);
-template void index(std::span<const float>, const Array<float>&, std::size_t, Array<std::uint8_t>&, Stream);
-template void index(std::span<const double>, const Array<double>&, std::size_t, Array<std::uint8_t>&, Stream);
+template Dictionary<float> make_dictionary(std::span<const float>, const std::int32_t*, Place, Stream);
+template Dictionary<double> make_dictionary(std::span<const double>, const std::int32_t*, Place, Stream);
+template bool index(std::span<const float>, const Dictionary<float>&, Array<std::uint8_t>&, Stream);
+template bool index(std::span<const double>, const Dictionary<double>&, Array<std::uint8_t>&, Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint16_t>&, Array<std::int32_t>&,
                       Stream);
 template bool shorten(const Array<std::int32_t>&, const SlotUnits&, Array<std::uint8_t>&, Array<std::int32_t>&, Stream);

@@ -52,20 +52,23 @@ struct NarrowWriter {
   }
 };
 
-/// Every value is in the dictionary, which is sorted by pattern.
+/// Every value is in the dictionary, if there is one.
 template <class T>
 struct DictionaryWriter {
   std::uint8_t* to;
   const T* table;
-  int entries;
+  const std::int32_t* entries;
+  Misfits* misfits;
 
-  [[nodiscard]] __device__ std::uint8_t index_of(T value) const {
+  [[nodiscard]] __device__ std::uint8_t index_of(T value, int count) const {
     const auto bits = bits_of(value);
-    const auto at = partition_point(0, entries - 1, [&](int entry) { return bits_of(load_x(table + entry)) < bits; });
+    const auto at = partition_point(0, count - 1, [&](int entry) { return bits_of(load_x(table + entry)) < bits; });
     return static_cast<std::uint8_t>(at);
   }
   __device__ void put_two(std::int64_t slot, T first, T second) const {
-    *reinterpret_cast<Two<std::uint8_t>*>(to + slot) = {index_of(first), index_of(second)};
+    const int count = load_x(entries);
+    if (count == 0) misfits->values = 1;
+    *reinterpret_cast<Two<std::uint8_t>*>(to + slot) = {index_of(first, count), index_of(second, count)};
   }
 };
 
@@ -110,8 +113,8 @@ void with_full_writers(Array<std::int32_t>& columns, Array<T>& values, const Bod
   body(FullWriter<std::int32_t>{columns.data()}, to_values);
 }
 
-/// Makes room for so many slots of so many bits, and calls body(writer) for the values of the matrix; false where they
-/// need more bits.
+/// Makes room for so many slots of so many bits, and calls body(writer) for the values of the matrix; false, or a
+/// misfit, where they need more bits.
 template <class T, class Body>
 [[nodiscard]] bool with_value_writer(EncodedValues<T>& encoded, const CsrView<T>& matrix, std::int64_t slots, int bits,
                                      Misfits* misfits, Place place, Stream stream, const Body& body) {
@@ -125,15 +128,10 @@ template <class T, class Body>
   encoded.bits = bits;
   if (bits == 8) {
     const std::span values(matrix.values, static_cast<std::size_t>(matrix.nnz));
-    auto dictionary = dictionary_of<T>(cuda_steps::distinct_values(values, nullptr, place, stream));
-    if (dictionary.empty()) return false;
-    const auto entries = static_cast<int>(dictionary.size());
-    // Other values may need more of them, in the same place.
-    dictionary.resize(static_cast<std::size_t>(largest_dictionary) + 1);
-    encoded.table = Array<T>(dictionary.size(), place);
-    encoded.table.assign(dictionary, stream);
+    auto dictionary = cuda_steps::make_dictionary(values, nullptr, place, stream);
+    encoded.table = std::move(dictionary.table);
     encoded.indices = Array<std::uint8_t>(count, place);
-    body(DictionaryWriter<T>{encoded.indices.data(), encoded.table.data(), entries});
+    body(DictionaryWriter<T>{encoded.indices.data(), encoded.table.data(), dictionary.entries.data(), misfits});
     return true;
   }
   if constexpr (full_value_bits < T >> 32) {
