@@ -73,8 +73,17 @@ __global__ void copy_rows_kernel(const __grid_constant__ BinTable table, const O
   const std::int64_t begin = source[row];
   const std::int64_t length = static_cast<std::int64_t>(source[row + 1]) - begin;
   const std::int64_t start = target[seat.position];
-  for (std::int64_t k = seat.lane; k < length; k += std::int64_t{1} << seat.log_threads) {
-    to[start + k] = from[begin + k];
+  // Loads do not wait for stores, nor for each other.
+  constexpr int at_once = 8;
+  const auto stride = std::int64_t{1} << seat.log_threads;
+  for (std::int64_t first = seat.lane; first < length; first += at_once * stride) {
+    V copied[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) copied[i] = from[begin + min(first + i * stride, length - 1)];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (first + i * stride < length) to[start + first + i * stride] = copied[i];
+    }
   }
 }
 
