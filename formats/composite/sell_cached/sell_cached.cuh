@@ -357,6 +357,8 @@ struct LaneOfSlice {
   }
 };
 
+AUTOSPMV_HD constexpr std::int64_t warps_of(std::int64_t threads) { return (threads + warp_lanes - 1) / warp_lanes; }
+
 // A block of threads a multiprocessor; its warps take its slices as they come. Where a slice lies is loaded while the
 // one before it is multiplied, so that its columns and values wait for nothing.
 template <class T, class Values>
@@ -423,33 +425,31 @@ __global__ void __launch_bounds__(block_threads, 1) multiply_kernel(View<T> sell
   if (!awaited) cuda::await_before();
 }
 
-// A thread a row, but the lanes of its warp take turns at the sums of the pieces of a long one.
+// A thread a row, and behind them, in whole warps, a warp a piece, of which the first of a row adds up all of it.
 template <class T>
-__global__ void add_sums_kernel(const T* sums, Layout layout, const std::int32_t* first_piece, T alpha, T beta, T* y) {
+__global__ void add_sums_kernel(const T* sums, Parts parts, T alpha, T beta, T* y) {
   cuda::await_before();
-  const auto row = cuda::global_thread();
-  const bool is_row = row < layout.rows;
+  const auto& layout = parts.layout;
+  const auto row_threads = warps_of(layout.rows) * warp_lanes;
+  const auto thread = cuda::global_thread();
   T sum = 0;
-  if (is_row) {
-    for (std::int64_t block = 0; block < layout.blocks; ++block) sum += sums[block * layout.parts() + row];
+  if (thread < row_threads) {
+    if (thread >= layout.rows || parts.pieces_of(thread) > 0) return;
+    for (std::int64_t block = 0; block < layout.blocks; ++block) sum += sums[block * layout.parts() + thread];
+    store_row(y, thread, alpha, sum, beta);
+    return;
   }
-  if (first_piece != nullptr) {
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const auto piece = is_row ? first_piece[row] : 0;
-    const auto count = is_row ? first_piece[row + 1] - piece : 0;
-    for (unsigned left = __ballot_sync(cuda::all_lanes, count > 0); left != 0; left &= left - 1) {
-      const int other = __ffs(static_cast<int>(left)) - 1;
-      const auto first = layout.rows + __shfl_sync(cuda::all_lanes, piece, other);
-      const auto pieces = __shfl_sync(cuda::all_lanes, count, other);
-      T of_lane = 0;
-      for (std::int64_t i = lane; i < pieces * layout.blocks; i += warp_lanes) {
-        of_lane += sums[i / pieces * layout.parts() + first + i % pieces];
-      }
-      of_lane = __shfl_sync(cuda::all_lanes, sum_lanes<warp_lanes>(of_lane), 0);
-      if (lane == other) sum = of_lane;
-    }
+  const auto number = (thread - row_threads) / warp_lanes;
+  if (number >= layout.pieces) return;
+  const auto piece = parts.pieces[number];
+  if (piece.number > 0) return;
+  const int lane = static_cast<int>(thread) % warp_lanes;
+  const auto count = parts.pieces_of(piece.row);
+  for (std::int64_t i = lane; i < count * layout.blocks; i += warp_lanes) {
+    sum += sums[i / count * layout.parts() + layout.rows + number + i % count];
   }
-  if (is_row) store_row(y, row, alpha, sum, beta);
+  sum = sum_lanes<warp_lanes>(sum);
+  if (lane == 0) store_row(y, piece.row, alpha, sum, beta);
 }
 
 }  // namespace
@@ -559,8 +559,9 @@ void multiply(const CachedSell<T>& sell, T alpha, const T* x, T beta, T* y, Stre
   if (!sell.sums) return launch(nullptr);
   sell.sums->use(stream, [&](BlockSums<T>& sums) {
     launch(sums.data());
-    cuda::launch_early(add_sums_kernel<T>, cuda::grid_for(layout.rows), cuda::default_block, 0, stream,
-                       static_cast<const T*>(sums.data()), layout, parts_of(sell).first_piece, alpha, beta, y);
+    cuda::launch_early(add_sums_kernel<T>, cuda::grid_for((warps_of(layout.rows) + layout.pieces) * warp_lanes),
+                       cuda::default_block, 0, stream, static_cast<const T*>(sums.data()), parts_of(sell), alpha, beta,
+                       y);
   });
 }
 
