@@ -72,7 +72,7 @@ template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout) {
   const auto windows = windows_of(matrix.rows);
   Packing packing{.lane_of_row = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), Place{}),
-                  .first_group = Array<std::int32_t>(static_cast<std::size_t>(windows), Place{})};
+                  .before = Array<WindowCounts>(static_cast<std::size_t>(windows), Place{})};
   with_offsets(matrix.row_ptr, [&](const auto* row_ptr) {
     parallel_for(
         windows,
@@ -84,12 +84,12 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout) {
             packing.lane_of_row[static_cast<std::size_t>(row)] =
                 layout.is_long(length) ? -1 : static_cast<std::int32_t>(packer.place(layout.lanes_of(length)));
           }
-          packing.first_group[static_cast<std::size_t>(window)] = static_cast<std::int32_t>(packer.units());
+          packing.before[static_cast<std::size_t>(window)] = WindowCounts::of(packer.units(), 0);
         },
         window_rows);
   });
-  for (auto& of_window : packing.first_group.span()) {
-    packing.groups += std::exchange(of_window, static_cast<std::int32_t>(packing.groups));
+  for (auto& of_window : packing.before.span()) {
+    packing.groups += std::exchange(of_window, WindowCounts::of(packing.groups, 0)).groups();
   }
   packing.long_rows = find_long_rows(matrix, layout);
   return packing;
@@ -99,6 +99,9 @@ template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell) {
   const auto lanes = ell.row_of_lane.span();
   const auto rows = ell.group_rows.span();
+  std::ranges::fill(lanes, no_row);
+  std::ranges::fill(rows, -1);
+  std::ranges::fill(ell.part_of_group.span(), 0);
   for (const auto& row : ell.long_rows) {
     std::fill_n(rows.begin() + row.first_group, row.groups, row.row);
     std::fill_n(lanes.begin() + row.first_group * group_lanes, std::int64_t{row.groups} * group_lanes, std::uint8_t{0});
@@ -109,7 +112,7 @@ void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>
     for (std::int64_t row = 0; row < matrix.rows; ++row) {
       const auto lane = packing.lane_of_row[static_cast<std::size_t>(row)];
       if (lane < 0) continue;
-      const auto first = ell.long_groups() + packing.first_group[static_cast<std::size_t>(row / window_rows)];
+      const auto first = ell.long_groups() + packing.before[static_cast<std::size_t>(row / window_rows)].groups();
       rows[static_cast<std::size_t>(first + lane / group_lanes)] =
           static_cast<std::int32_t>(row / window_rows * window_rows);
       std::fill_n(lanes.begin() + first * group_lanes + lane, ell.layout.lanes_of(row_length(row_ptr, row)),
@@ -256,9 +259,6 @@ void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] St
   ell.part_of_group = Array<std::int32_t>(static_cast<std::size_t>(plan.groups), place);
   ell.group_rows = Array<std::int32_t>(static_cast<std::size_t>(ell.groups), place);
   ell.row_of_lane = Array<std::uint8_t>(static_cast<std::size_t>(ell.groups * group_lanes), place);
-  fill_bytes(ell.part_of_group.data(), 0, static_cast<std::size_t>(ell.part_of_group.bytes()), place, stream);
-  fill_bytes(ell.group_rows.data(), 0xff, static_cast<std::size_t>(ell.group_rows.bytes()), place, stream);
-  fill_bytes(ell.row_of_lane.data(), no_row, static_cast<std::size_t>(ell.row_of_lane.bytes()), place, stream);
   on_backend(
       place, [&] { host::assign_lanes(matrix, packing, ell); },
       [&] { device::assign_lanes(matrix, packing, ell, stream); });

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "core/cuda/algorithms.hpp"
 #include "core/cuda/check.hpp"
 #include "core/cuda/launch.hpp"
@@ -16,10 +14,9 @@ namespace {
 using namespace formats::device;
 
 // A warp a window: it loads 32 lengths at a time, and every lane follows where each of their rows goes. Long rows are
-// counted.
+// counted. One window more, without rows, gets the number of all when windows are added up.
 __global__ void pack_kernel(AnyOffsets offsets, std::int64_t rows, Layout layout, std::int64_t windows,
-                            std::int32_t* lane_of_row, std::int32_t* groups, std::int32_t* long_rows,
-                            std::int32_t* all_long_rows) {
+                            std::int32_t* lane_of_row, WindowCounts* counts) {
   const auto window = cuda::global_thread() / cuda::warp_size;
   if (window > windows) return;
   const int lane = lane_of_thread();
@@ -41,20 +38,17 @@ __global__ void pack_kernel(AnyOffsets offsets, std::int64_t rows, Layout layout
     }
     if (row < last) lane_of_row[row] = static_cast<std::int32_t>(mine);
   }
-  if (lane > 0) return;
-  groups[window] = static_cast<std::int32_t>(packer.units());
-  long_rows[window] = long_count;
-  if (long_count > 0) atomicAdd(all_long_rows, long_count);
+  if (lane == 0) counts[window] = WindowCounts::of(packer.units(), long_count);
 }
 
 // A warp a window, whose long rows come after so many others.
 __global__ void list_long_kernel(AnyOffsets offsets, std::int64_t rows, Layout layout, std::int64_t windows,
-                                 const std::int32_t* before, LongRow* found) {
+                                 const WindowCounts* before, LongRow* found) {
   const auto window = cuda::global_thread() / cuda::warp_size;
   if (window >= windows) return;
   const int lane = lane_of_thread();
-  std::int64_t next = before[window];
-  if (next == before[window + 1]) return;
+  std::int64_t next = before[window].long_rows();
+  if (next == before[window + 1].long_rows()) return;
   const auto last = min(static_cast<long long>(rows), static_cast<long long>((window + 1) * window_rows));
   for (auto first = window * window_rows; first < last; first += cuda::warp_size) {
     const auto row = first + lane;
@@ -81,16 +75,25 @@ __global__ void assign_long_kernel(const LongRow* rows, std::int32_t* group_rows
   }
 }
 
+// A thread a short row. Lanes that the last row of a group leaves over have none.
 __global__ void assign_kernel(AnyOffsets offsets, std::int64_t rows, Layout layout, const std::int32_t* lane_of_row,
-                              const std::int32_t* first_group, std::int32_t* group_rows, std::uint8_t* row_of_lane) {
+                              const WindowCounts* before, std::int32_t* group_rows, std::uint8_t* row_of_lane) {
   const auto row = cuda::global_thread();
   if (row >= rows || lane_of_row[row] < 0) return;
-  const auto first = std::int64_t{first_group[row / window_rows]} * group_lanes + lane_of_row[row];
   const auto of_window = row % window_rows;
+  const auto first_row = row - of_window;
+  const auto first_group = before[row / window_rows].groups();
+  auto* const lanes = row_of_lane + first_group * group_lanes;
+  const int first = lane_of_row[row];
+  const int behind = first + layout.lanes_of(row_length(offsets, row));
   // A group begins with a row.
-  if (first % group_lanes == 0) group_rows[first / group_lanes] = static_cast<std::int32_t>(row - of_window);
-  const int lanes = layout.lanes_of(row_length(offsets, row));
-  for (int lane = 0; lane < lanes; ++lane) row_of_lane[first + lane] = static_cast<std::uint8_t>(of_window);
+  if (first % group_lanes == 0) group_rows[first_group + first / group_lanes] = static_cast<std::int32_t>(first_row);
+  for (int lane = first; lane < behind; ++lane) lanes[lane] = static_cast<std::uint8_t>(of_window);
+  const auto last = min(static_cast<long long>(rows), static_cast<long long>(first_row + window_rows));
+  auto next = row + 1;
+  while (next < last && lane_of_row[next] < 0) ++next;
+  if (next < last && lane_of_row[next] == behind) return;
+  for (int lane = behind; lane % group_lanes != 0; ++lane) lanes[lane] = no_row;
 }
 
 }  // namespace
@@ -99,27 +102,19 @@ template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream stream) {
   const auto windows = windows_of(matrix.rows);
   const auto count = windows + 1;
-  // Behind the groups of all windows how many long rows there are, and behind that those of each window.
   Packing packing{.lane_of_row = Array<std::int32_t>(static_cast<std::size_t>(matrix.rows), place),
-                  .first_group = Array<std::int32_t>(static_cast<std::size_t>(2 * count + 1), place)};
-  auto* const groups = packing.first_group.data();
-  auto* const all_long_rows = groups + count;
-  auto* const long_rows = all_long_rows + 1;
-  fill_bytes(all_long_rows, 0, sizeof(std::int32_t), place, stream);
+                  .before = Array<WindowCounts>(static_cast<std::size_t>(count), place)};
+  auto* const before = packing.before.data();
   pack_kernel<<<cuda::grid_for(count * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
-      AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, packing.lane_of_row.data(), groups, long_rows,
-      all_long_rows);
+      AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, packing.lane_of_row.data(), before);
   cuda::check_launch();
-  cuda::exclusive_scan(groups, groups, count, place, stream);
-  std::array<std::int32_t, 2> totals{};
-  copy_bytes(totals.data(), groups + windows, sizeof totals, place, stream);
-  synchronize(place, stream);
-  packing.groups = totals[0];
-  if (totals[1] == 0) return packing;
-  cuda::exclusive_scan(long_rows, long_rows, count, place, stream);
-  Array<LongRow> found(static_cast<std::size_t>(totals[1]), place);
+  cuda::exclusive_scan(&before->both, &before->both, count, place, stream);
+  const WindowCounts all{cuda::read(&before[windows].both, stream)};
+  packing.groups = all.groups();
+  if (all.long_rows() == 0) return packing;
+  Array<LongRow> found(static_cast<std::size_t>(all.long_rows()), place);
   list_long_kernel<<<cuda::grid_for(windows * cuda::warp_size), cuda::default_block, 0, cuda::InTurn(stream)>>>(
-      AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, long_rows, found.data());
+      AnyOffsets(matrix.row_ptr), matrix.rows, layout, windows, before, found.data());
   cuda::check_launch();
   packing.long_rows = found.to_vector();
   return packing;
@@ -128,13 +123,19 @@ Packing pack(const CsrView<T>& matrix, const Layout& layout, Place place, Stream
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell, Stream stream) {
   if (!ell.long_rows.empty()) {
-    const auto rows = Array<LongRow>::copy_of(ell.long_rows, ell.row_of_lane.place());
+    // Some of their groups may have no row: they fill blocks up.
+    const auto place = ell.row_of_lane.place();
+    const auto groups = static_cast<std::size_t>(ell.long_groups());
+    fill_bytes(ell.part_of_group.data(), 0, groups * sizeof(std::int32_t), place, stream);
+    fill_bytes(ell.group_rows.data(), 0xff, groups * sizeof(std::int32_t), place, stream);
+    fill_bytes(ell.row_of_lane.data(), no_row, groups * group_lanes, place, stream);
+    const auto rows = Array<LongRow>::copy_of(ell.long_rows, place);
     assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, cuda::InTurn(stream)>>>(
         rows.data(), ell.group_rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
     cuda::check_launch();
   }
   assign_kernel<<<cuda::grid_for(matrix.rows), cuda::default_block, 0, cuda::InTurn(stream)>>>(
-      AnyOffsets(matrix.row_ptr), matrix.rows, ell.layout, packing.lane_of_row.data(), packing.first_group.data(),
+      AnyOffsets(matrix.row_ptr), matrix.rows, ell.layout, packing.lane_of_row.data(), packing.before.data(),
       ell.group_rows.data() + ell.long_groups(), ell.row_of_lane.data() + ell.long_groups() * group_lanes);
   cuda::check_launch();
 }

@@ -155,11 +155,23 @@ struct PackedEll {
   }
 };
 
+/// How many groups the short rows of windows take, and how many long rows they have, in one number: sums of such are
+/// sums of both, for either is less than 2^31.
+struct WindowCounts {
+  std::int64_t both = 0;
+
+  [[nodiscard]] static AUTOSPMV_HD WindowCounts of(std::int64_t groups, std::int64_t long_rows) {
+    return {long_rows << 32 | groups};
+  }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t groups() const { return both & 0xffffffff; }
+  [[nodiscard]] AUTOSPMV_HD std::int64_t long_rows() const { return both >> 32; }
+};
+
 /// Where the first lanes of rows are, counted from the first of their window; -1 for long rows.
 struct Packing {
   Array<std::int32_t> lane_of_row;
-  Array<std::int32_t> first_group;  ///< of each window, among those of short rows
-  std::int64_t groups = 0;
+  Array<WindowCounts> before;           ///< of each window: of those before it
+  std::int64_t groups = 0;              ///< of short rows
   std::vector<LongRow> long_rows = {};  ///< with their lengths, in the order of the rows
 };
 
@@ -168,8 +180,7 @@ struct Packing {
 namespace host {
 template <class T>
 Packing pack(const CsrView<T>& matrix, const Layout& layout);
-/// Sets which rows the lanes have of long rows' groups, which parts of them these are, and the rows of those lanes that
-/// rows were packed into.
+/// Sets which rows all lanes have, and which parts of long rows their groups are.
 template <class T>
 void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>& ell);
 /// Writes every slot, of the columns only where there is an array for them.
