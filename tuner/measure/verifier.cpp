@@ -66,7 +66,8 @@ Verifier<T>::Verifier(const CsrView<T>& matrix, const Device& device, std::uint6
   checks_.push_back({x, static_cast<T>(some_alpha), static_cast<T>(some_beta), {}});
   const auto rows = longest > strict_terms<T> ? long_rows(matrix, strict_terms<T>, place_) : std::vector<LongRow>{};
   if (!rows.empty()) {
-    const auto on_device = Array<LongRow>::copy_of(rows, place_);
+    Array<LongRow> on_device(rows.size(), place_);
+    on_device.assign(rows, setup_stream(place_));
     const auto classes = classes_for<T>(rows);
     for (std::int64_t chosen = 0; chosen < classes; ++chosen) {
       add_check({mix64(seed + 2), scale, classes, chosen}, chosen % 2 != 0, on_device, longest);

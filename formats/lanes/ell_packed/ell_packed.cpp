@@ -263,7 +263,8 @@ void lay_out(const CsrView<T>& matrix, const Device& device, [[maybe_unused]] St
       place, [&] { host::assign_lanes(matrix, packing, ell); },
       [&] { device::assign_lanes(matrix, packing, ell, stream); });
   if (device.backend == Backend::host) return;
-  ell.long_blocks = Array<LongBlock>::copy_of(plan.blocks, place);
+  ell.long_blocks = Array<LongBlock>(plan.blocks.size(), place);
+  ell.long_blocks.assign(plan.blocks, stream);
   if (!plan.shares_rows()) return;
   ell.parts = std::make_unique<Scratch<PartSums<T>>>(
       place, [count = plan.blocks.size(), place] { return make_part_sums<T>(count, place, setup_stream(place)); });

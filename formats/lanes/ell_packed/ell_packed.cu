@@ -129,7 +129,8 @@ void assign_lanes(const CsrView<T>& matrix, const Packing& packing, PackedEll<T>
     fill_bytes(ell.part_of_group.data(), 0, groups * sizeof(std::int32_t), place, stream);
     fill_bytes(ell.group_rows.data(), 0xff, groups * sizeof(std::int32_t), place, stream);
     fill_bytes(ell.row_of_lane.data(), no_row, groups * group_lanes, place, stream);
-    const auto rows = Array<LongRow>::copy_of(ell.long_rows, place);
+    Array<LongRow> rows(ell.long_rows.size(), place);
+    rows.assign(ell.long_rows, stream);
     assign_long_kernel<<<static_cast<unsigned>(rows.size()), 4 * cuda::warp_size, 0, cuda::InTurn(stream)>>>(
         rows.data(), ell.group_rows.data(), ell.row_of_lane.data(), ell.part_of_group.data());
     cuda::check_launch();
