@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "core/matrix/matrix_data.hpp"
 #include "features/features.hpp"
@@ -65,6 +66,31 @@ TEST(Lanes, EveryEncodingOfLongRowsIsSummedWhole) {
             expect_right_product(name, params, source, device);
           }
         }
+      }
+    }
+  }
+}
+
+// Features say so first, but conversion finds it by itself: there is room for 255 values beside +0.0.
+TEST(Lanes, MoreValuesThanADictionaryHasRoomForAreRefused) {
+  for (const auto& device : devices()) {
+    if (device.backend == Backend::host) continue;  // values have all their bits there
+    for (const std::size_t distinct : {1, 2, 255, 256, 257, 2000}) {
+      auto source = from_lengths<double>(500, 20000, [](std::int64_t row) { return row % 61; });
+      for (std::size_t k = 0; k < source.values.size(); ++k) source.values[k] = random_value(7, k % distinct);
+      const Params packed{{"entries", 4}, {"block", 256}, {"column_bits", 32}, {"value_bits", 8}};
+      const Params sliced{{"C", 32}, {"T", 1}, {"sigma", 1}, {"column_bits", 32}, {"value_bits", 8}};
+      const Params cached{{"T", 1}, {"width", 0}, {"value_bits", 8}};
+      for (const auto& [name, params] :
+           {std::pair{"ell_packed", packed}, {"sell_p", sliced}, {"sell_cached", cached}}) {
+        if (distinct <= 255) {
+          expect_right_product(name, params, source, device);
+          continue;
+        }
+        const auto matrix = matrix_of(source);
+        const auto refused = find_format<double>(name)->build(data_of(matrix).on(device), params, device);
+        ASSERT_FALSE(refused.admitted()) << name << " of " << distinct;
+        EXPECT_NE(refused.reason().find("more than 8 bits"), std::string::npos) << refused.reason();
       }
     }
   }
