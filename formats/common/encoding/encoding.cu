@@ -24,7 +24,7 @@ unsigned grid_for_slots(std::int64_t slots) { return cuda::grid_for(std::min<std
 // Calls body(slot) for every slot, by all threads of the grid, of each thread several at once: their loads do not wait
 // for each other. It ends early once a body returns false.
 template <class Load, class Body>
-__device__ void for_each_slot(std::int64_t slots, const Load& load, const Body& body) {
+__device__ void walk_slots(std::int64_t slots, const Load& load, const Body& body) {
   constexpr int at_once = 4;
   const auto stride = cuda::thread_count();
   bool going_on = true;
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(default_block)
   table.clear();
   bool zero = false;
   const auto load = [&](std::int64_t slot) { return Slot{values[slot], columns == nullptr || columns[slot] >= 0}; };
-  for_each_slot(slots, load, [&](std::int64_t /*slot*/, const Slot& slot) {
+  walk_slots(slots, load, [&](std::int64_t /*slot*/, const Slot& slot) {
     const Count bits = bits_of(slot.value);
     if (!slot.stored) return true;
     if (bits != 0) return table.insert(bits);
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(default_block) index_kernel(const T* values, s
   for (int i = static_cast<int>(threadIdx.x); i < count; i += default_block) patterns[i] = bits_of(dictionary[i]);
   __syncthreads();
   const auto load = [&](std::int64_t slot) { return values[slot]; };
-  for_each_slot(slots, load, [&](std::int64_t slot, T value) {
+  walk_slots(slots, load, [&](std::int64_t slot, T value) {
     const Count bits = bits_of(value);
     const int at = partition_point(0, count - 1, [&](int entry) { return patterns[entry] < bits; });
     indices[slot] = static_cast<std::uint8_t>(at);
