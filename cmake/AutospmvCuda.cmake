@@ -1,33 +1,13 @@
 # Finds CUDA or leaves it out. Afterwards AUTOSPMV_WITH_CUDA says which, and cuda.txt in the build directory, in a line.
 
 set(AUTOSPMV_WITH_CUDA OFF)
-if(NOT AUTOSPMV_CUDA MATCHES "^(ON|OFF|AUTO)$")
-  message(FATAL_ERROR "AUTOSPMV_CUDA is '${AUTOSPMV_CUDA}'; it takes ON, OFF or AUTO")
-endif()
-
-function(autospmv_say_cuda text)
-  message(STATUS "CUDA: ${text}")
-  file(WRITE ${PROJECT_BINARY_DIR}/cuda.txt "CUDA: ${text}\n")
-endfunction()
-
-# What is asked for must be there, what is found by itself may be no use.
-macro(autospmv_without_cuda why)
-  if(AUTOSPMV_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "AUTOSPMV_CUDA is ON and ${why}")
-  endif()
-  autospmv_say_cuda("NOT COMPILED, ${why}")
-  return()
-endmacro()
-
-if(AUTOSPMV_CUDA STREQUAL "OFF")
-  autospmv_say_cuda("NOT COMPILED, AUTOSPMV_CUDA is OFF")
-  return()
-endif()
+include(AutospmvOptional)
+autospmv_optional(CUDA)
 
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  autospmv_without_cuda("no nvcc was found (is it on the PATH?)")
+  autospmv_without(CUDA "no nvcc was found (is it on the PATH?)")
 endif()
 
 # For the GPUs of this machine. Where they are not known, for one real architecture, and a virtual one that the driver
@@ -44,12 +24,12 @@ enable_language(CUDA)
 # CCCL has thrust::tabulate_output_iterator from then on.
 set(AUTOSPMV_OLDEST_CUDA 12.8)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS AUTOSPMV_OLDEST_CUDA)
-  autospmv_without_cuda("nvcc ${CMAKE_CUDA_COMPILER_VERSION} is older than ${AUTOSPMV_OLDEST_CUDA}")
+  autospmv_without(CUDA "nvcc ${CMAKE_CUDA_COMPILER_VERSION} is older than ${AUTOSPMV_OLDEST_CUDA}")
 endif()
 find_package(CUDAToolkit REQUIRED)
 set(AUTOSPMV_WITH_CUDA ON)
 list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
-autospmv_say_cuda("compiled by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${architectures}")
+autospmv_say(CUDA "compiled by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${architectures}")
 
 # CMake before 3.26 does not know that nvcc 13 takes C++20, and would silently compile C++17.
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
